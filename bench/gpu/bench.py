@@ -38,9 +38,12 @@ EXAMPLES = {
     "linear_attention": "sm_80",
     "linalg_matmul": "sm_80",
     "gemm_sm90": "sm_90a",
+    "gemm_wgmma": "sm_90a",
     "tma_reduction": "sm_90a",
     "mixed_pointwise": "sm_90a",
 }
+# Options that an example is written for.
+OPTIONS = {"gemm_wgmma": "computed-slots=true round-rings=true"}
 AT_ONCE = ".at-once.ptx"  # what the name of a kernel without pipelining ends with
 NOT_MEASURED = "Not yet measured."
 
@@ -66,11 +69,11 @@ def run_tool(command, text=None):
     return done.stdout
 
 
-def lower(source, chip):
+def lower(source, chip, more=""):
     # A transform script, if there is one, says how to pipeline.
     script = "transform.with_named_sequence" in source
     before = ["--transform-interpreter", "--gpu-kernel-outlining", "--transform-interpreter=entry-point=pipeline"] if script else []
-    options = f"chip={chip} format=isa pipeline={'false' if script else 'true'}"
+    options = f"chip={chip} format=isa pipeline={'false' if script else 'true'} {more}".rstrip()
     binary = run_tool(tool("async-opt") + ["-", *before, f"--gpux-lower-to-nvvm={options}"], source)
     return run_tool(tool("async-translate") + ["--ptx"], binary)
 
@@ -80,8 +83,9 @@ def lower_example(example):
     source, chip = (ROOT / "examples" / f"{example}.mlir").read_text(), EXAMPLES[example]
     if example == "linalg_matmul":
         source = gemm.with_size(source)
-    ptx = lower(source, chip)
-    return ptx, with_every_wait_0(ptx) if chip == "sm_80" else lower(with_every_await_at_once(source), chip)
+    more = OPTIONS.get(example, "")
+    ptx = lower(source, chip, more)
+    return ptx, with_every_wait_0(ptx) if chip == "sm_80" else lower(with_every_await_at_once(source), chip, more)
 
 
 def waits(ptx):
@@ -97,8 +101,8 @@ def with_every_await_at_once(source):
 
     A store is awaited until its buffer has been read. A plain loop does that once it has no stages.
     """
-    if "async.stage" in source:
-        return re.sub(r"(, )?async\.(stage|order) = \d+", "", source)
+    if "async.stage" in source or "async.num_stages" in source:
+        return re.sub(r"(, )?async\.(stage|order|num_stages) = \d+", "", source)
     line = r"^( *)(%\w+)(?:, %\w+)? = gpux\.(?:tma_load|tma_store|copy) async .*\n"
 
     def awaited(match):
@@ -150,6 +154,7 @@ def load(cuda, ptx, at_once):
 RUNS = {
     gemm.SM80: gemm.run_gemm,
     gemm.SM90: gemm.run_gemm,
+    gemm.WGMMA: gemm.run_gemm,
     gemm.LINALG: gemm.run_linalg,
     scale.SCALE: scale.run_scale,
     scale.SCALE_RAGGED: scale.run_scale,

@@ -173,7 +173,7 @@ class Kernel:
     def __init__(self, cuda, ptx, label, shared=0):
         self.cuda, self.label, self.shared, self.name = cuda, label, shared, entry_point(ptx)
         head = re.search(r"\.entry\s+\w+\s*\((.*?)\)", ptx, re.S).group(1)
-        kinds = {"f32": Float, "u64": ctypes.c_uint64, "b64": ctypes.c_uint64}
+        kinds = {"f32": Float, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64, "b64": ctypes.c_uint64}
         self.parameters = [kinds[kind] for kind in re.findall(r"\.param\s+\.(\w+)", head)]
         log = ctypes.create_string_buffer(8192)
         options = (Int * 2)(JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES)
@@ -250,13 +250,13 @@ class CuBlas:
         if status := getattr(self.library, name)(*arguments):
             raise Failure(f"{name}: cuBLAS status {status}")
 
-    def bind(self, a, b, c, m, n, k, kind):
-        # cuBLAS is column-major: it sees the transposes, and C^T = B^T * A^T needs no transposition.
+    def bind(self, a, b, c, m, n, k, kind, b_by_columns=False):
+        # cuBLAS is column-major: it sees the transposes, and C^T = B^T * A^T needs no transposition, unless B is column-major, too.
         one, zero = Float(1), Float(0)
 
         def launch():
-            self.call("cublasGemmEx", self.handle, 0, 0, n, m, k, ctypes.addressof(one),
-                      b.address, self.R_16F, n, a.address, self.R_16F, k, ctypes.addressof(zero),
+            self.call("cublasGemmEx", self.handle, int(b_by_columns), 0, n, m, k, ctypes.addressof(one),
+                      b.address, self.R_16F, k if b_by_columns else n, a.address, self.R_16F, k, ctypes.addressof(zero),
                       c.address, self.TYPES[kind], n, self.COMPUTE_32F, self.DEFAULT_ALGORITHM)
 
         return launch

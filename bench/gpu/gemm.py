@@ -8,8 +8,8 @@ import struct
 from cuda import Buffer, CuBlas, Failure, TensorMap, memref
 from timing import measure, table, time_rows
 
-SM80, SM90, LINALG = "gemm_f16_sm80", "gemm_f16_sm90", "matmul_kernel"  # the kernels' entry points
-SHARED = {SM80: 65536, SM90: 65536}  # bytes of dynamic shared memory
+SM80, SM90, LINALG, WGMMA = "gemm_f16_sm80", "gemm_f16_sm90", "matmul_kernel", "gemm_wgmma"  # the kernels' entry points
+SHARED = {SM80: 65536, SM90: 65536, WGMMA: 196608}  # bytes of dynamic shared memory
 LINALG_SIZE = 4096  # of each dimension: `linalg_matmul.mlir` says its sizes in its types
 
 SMALL = {0x0000: 0, 0x3C00: 1, 0xBC00: -1, 0x4000: 2, 0xC000: -2}  # fp16 bits -> value
@@ -32,15 +32,15 @@ def random_values(count, seed):
     return bytes(data)
 
 
-def dot_products(a, b, n, k, positions):
-    """Yields the exact elements of A*B at `positions`, for matrices of small integers."""
+def dot_products(a, b, column, k, positions):
+    """Yields the exact elements of A*B at `positions`, for matrices of small integers; `column` says where in B one is."""
     a, b = memoryview(a).cast("H"), memoryview(b).cast("H")
     rows, columns = {}, {}
     for i, j in positions:
         if i not in rows:
             rows[i] = [SMALL[x] for x in a[i * k:(i + 1) * k]]
         if j not in columns:
-            columns[j] = [SMALL[x] for x in b[j::n]]
+            columns[j] = [SMALL[x] for x in b[column(j)]]
         yield sum(map(operator.mul, rows[i], columns[j]))
 
 
@@ -110,6 +110,10 @@ class GemmProblem:
     def bind_library(self, library):
         return library.bind(self.a, self.b, self.c, self.m, self.n, self.k, self.kind)
 
+    def column(self, j):
+        """Where the elements of a column of B are."""
+        return slice(j, None, self.n)
+
     def result(self, launch):
         self.c.poison()
         launch()
@@ -138,7 +142,34 @@ class LinalgProblem(GemmProblem):
         return self.c.read()
 
 
-PROBLEMS = {SM80: GemmProblem, SM90: GemmProblem, LINALG: LinalgProblem}
+class WgmmaProblem(GemmProblem):
+    """The same for `gemm_wgmma.mlir`: B is column-major, C of fp32."""
+
+    kind = "f"
+
+    def __init__(self, cuda, name, m, n, k):
+        super().__init__(cuda, name, m, n, k)
+        self.grid = -(-m // 128), -(-n // 256), 1
+
+    def __enter__(self):
+        super().__enter__()
+        self.maps = [
+            TensorMap(self.cuda, self.a, TensorMap.F16, self.m, self.k, (128, 64), swizzle=128, promotion=128),
+            TensorMap(self.cuda, self.b, TensorMap.F16, self.n, self.k, (256, 64), swizzle=128, promotion=128),
+            TensorMap(self.cuda, self.c, TensorMap.F32, self.m, self.n, (128, 256))]
+        return self
+
+    def bind(self, kernel):
+        return kernel.bind(self.grid, [tensor.address for tensor in self.maps] + [self.k])
+
+    def bind_library(self, library):
+        return library.bind(self.a, self.b, self.c, self.m, self.n, self.k, self.kind, b_by_columns=True)
+
+    def column(self, j):
+        return slice(j * self.k, (j + 1) * self.k)
+
+
+PROBLEMS = {SM80: GemmProblem, SM90: GemmProblem, LINALG: LinalgProblem, WGMMA: WgmmaProblem}
 
 
 def check_gemm(cuda, kernels, library, m, n, k, full):
@@ -148,7 +179,7 @@ def check_gemm(cuda, kernels, library, m, n, k, full):
         rng = random.Random(3)
         positions = [(i, j) for i in range(m) for j in range(n)] if full else (
             [(0, 0), (m - 1, n - 1)] + [(rng.randrange(m), rng.randrange(n)) for _ in range(300)])
-        expected = dict(zip(positions, dot_products(a, b, n, k, positions)))
+        expected = dict(zip(positions, dot_products(a, b, problem.column, k, positions)))
         kind, size = f"<{problem.kind}", struct.calcsize(problem.kind)
         results = {kernel.label: problem.result(problem.bind(kernel)) for kernel in kernels}
         if library:
@@ -186,7 +217,7 @@ def run_gemm(cuda, kernels, options):
         print("  no cuBLAS found: checked against the CPU only, no library time")
     check_gemm(cuda, kernels, library, 128, 128, 96, full=True)
     check_gemm(cuda, kernels, library, 256, 384, 160, full=True)
-    if kernels[0].name == SM90:  # sizes that no tile divides, and a single tile
+    if kernels[0].name in (SM90, WGMMA):  # sizes that no tile divides, and a single tile
         check_gemm(cuda, kernels, library, 136, 72, 40, full=True)
         check_gemm(cuda, kernels, library, 300, 136, 168, full=True)
         check_gemm(cuda, kernels, library, 1, 8, 8, full=True)

@@ -61,9 +61,11 @@ asyncopt::buildLowerToNVVMPipeline(OpPassManager &manager,
   text.add("memory", options.memory);
   text.add("epilogue", options.epilogue);
   text.add("short-trips", options.shortTrips);
+  text.add("computed-slots", options.computedSlots);
   text.add("schedule", options.schedule);
   text.add("war", options.war);
   text.add("fence-reads", options.fenceReads);
+  text.add("round-rings", options.roundRings);
   text.add("form-groups", options.formGroups);
   text.add("balance", options.balance);
   text.add("drop-implied", options.dropImplied);

@@ -58,6 +58,11 @@ def Async_CompletionOpInterface : OpInterface<"AsyncCompletionOpInterface"> {
       "::mlir::Value", "getAsyncSource", (ins), "",
       "return nullptr;">,
     InterfaceMethod<
+      "The descriptors of the matrices in workgroup memory that are read "
+      "asynchronously, of which there are at most two.",
+      "::llvm::SmallVector<::mlir::Value, 2>", "getAsyncMatrices", (ins), "",
+      "return {};">,
+    InterfaceMethod<
       "The memref or pointer that is written asynchronously, or null.",
       "::mlir::Value", "getAsyncDestination", (ins), "",
       "return nullptr;">,

@@ -68,6 +68,9 @@ bool asyncOptOperationGetCompletion(MlirOperation op,
   completion->done = wrap(interface.getDoneToken());
   completion->read = wrap(interface.getReadToken());
   completion->source = wrap(interface.getAsyncSource());
+  SmallVector<Value, 2> matrices = interface.getAsyncMatrices();
+  for (auto [i, matrix] : llvm::enumerate(completion->matrices))
+    matrix = wrap(i < matrices.size() ? matrices[i] : Value());
   completion->destination = wrap(interface.getAsyncDestination());
   completion->pending = interface.getPendingGroups();
   completion->waitsForReads = interface.waitsForReads();

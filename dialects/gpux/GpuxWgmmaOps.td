@@ -28,7 +28,7 @@ def Gpux_Accumulator
 def Gpux_WgmmaOp : Gpux_Op<"wgmma", [
     AllTypesMatch<["accumulator", "result"]>,
     DeclareOpInterfaceMethods<Async_CompletionOpInterface, [
-      "getDoneToken", "getExecutionScope"]>,
+      "getDoneToken", "getExecutionScope", "getAsyncMatrices"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>
   ]> {
   let summary = "multiplies two matrices";

@@ -123,6 +123,8 @@ pub struct Completion<'c> {
     pub scope: ExecutionScope,
     /// The memref or pointer that is read asynchronously.
     pub source: Option<Value<'c>>,
+    /// The descriptors of matrices in workgroup memory that are read asynchronously.
+    pub matrices: [Option<Value<'c>>; 2],
     /// The memref or pointer that is written asynchronously.
     pub destination: Option<Value<'c>>,
 }
@@ -159,6 +161,7 @@ impl<'c> Completion<'c> {
                 other => unreachable!("the C API has no scope {other}"),
             },
             source: value(raw.source),
+            matrices: raw.matrices.map(value),
             destination: value(raw.destination),
         })
     }

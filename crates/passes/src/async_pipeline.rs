@@ -9,7 +9,8 @@
 //! that only asks for stages is left alone if it can't be pipelined, with a remark that says why.
 //!
 //! [`lifting`] puts hand-counted copies into token form. [`pipeliner`] goes through the steps: [`annotations`] reads what the loop
-//! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages; [`body`] has statements and values,
+//! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages, and
+//! [`deferring`] what is awaited an iteration later; [`body`] has statements and values,
 //! [`dependences`] what has to stay in order, [`early_reads`] what is wrong with that already, [`outside`] what happens to buffers before and after the loop; [`plan`] puts this
 //! together, [`expand`] makes the rounds, and [`storage`] room for the versions of buffers, if [`memory`] allows. [`across_rounds`]
 //! makes one loop of two; [`report`] says what was done, [`refused`] puts back what can't be pipelined, and [`upstream`] writes
@@ -20,6 +21,7 @@ mod across_rounds;
 mod annotations;
 mod body;
 mod bounds;
+mod deferring;
 mod dependences;
 mod early_reads;
 mod expand;
@@ -129,6 +131,12 @@ const OF_THE_PASS: &[OptionInfo] = &[
         0,
         "how many stages loops with transfers are to have that say nothing themselves; 0: they stay as they are",
     ),
+    OptionInfo::bool(
+        "computed-slots",
+        false,
+        "work slots out from the number of the iteration where that takes no division, instead of carrying them; with \
+         short-trips=branch",
+    ),
     OptionInfo::choice(
         "emit",
         "gpux",
@@ -196,6 +204,7 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
     check_places(function)?;
     let mut settings = read_settings(function.location(), cx)?;
     settings.num_stages = read_num_stages(function, cx)?;
+    settings.shape.computed_slots = cx.bool("computed-slots");
     let is_wanted =
         |around: &Op<'c>| is_annotated(*around) || settings.num_stages.is_some() && is_candidate(*around);
     let mut wanted = inner_first(loops(function));
@@ -266,7 +275,11 @@ fn read_settings<'c>(at: Location<'c>, options: &impl PassOptions) -> Result<Set
             distinct_arguments: true,
             ..read_options(at, options)?
         },
-        shape: Shape { epilogue, short },
+        shape: Shape {
+            epilogue,
+            short,
+            computed_slots: false,
+        },
         num_stages: None,
         insert_barriers: options.bool("insert-barriers"),
     })

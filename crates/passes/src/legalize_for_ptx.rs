@@ -9,6 +9,8 @@
 //!   what `gpux.dynamic_alignment` of the module says, if that is more than upstream's 16 bytes.
 //! - Every buffer says its alignment. Of one that does not, LLVM assumes 16 where it merges loads, but writes the
 //!   alignment of the element type into the PTX.
+//! - An address in memory of the block that becomes one in memory of the cluster stays as it is, in 32 bits: `.shared::cta` is a part of
+//!   `.shared::cluster` (PTX ISA, "Shared State Space"). LLVM would make a generic address on the way, of 64 bits.
 //! - Calls of CUDA's device library that are a single instruction (`fma`, `sqrt`, …) are that instruction, and need no
 //!   library.
 //!
@@ -17,9 +19,10 @@
 
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Op, OpBuilder, Value, int_attr};
-use async_mlir::llvm::{AddressSpace, array_size, external_linkage};
+use async_mlir::llvm::{AddressSpace, array_size, external_linkage, pointer};
 use async_mlir::melior::ir::Attribute;
-use async_mlir::melior::ir::attribute::TypeAttribute;
+use async_mlir::melior::ir::attribute::{StringAttribute, TypeAttribute};
+use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::names::{attr, gpu, llvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
 use async_mlir::types::symbol;
@@ -34,7 +37,8 @@ impl Pass for LegalizeForPtx {
     const INFO: PassInfo = PassInfo {
         description: "Makes dynamic shared memory an external symbol (`.extern .shared`), aligned to what \
                       `gpux.dynamic_alignment` of the module says, aligns buffers that do not say \
-                      their alignment to the 16 bytes that LLVM assumes of them, and replaces calls of CUDA's device \
+                      their alignment to the 16 bytes that LLVM assumes of them, keeps addresses in memory of the block \
+                      short where they become addresses in memory of the cluster, and replaces calls of CUDA's device \
                       library by an instruction where there is one. With `libdevice=false`, refuses other calls of it, \
                       at the operation that they come from.",
         anchor: Anchor::Ops(&[gpu::MODULE]),
@@ -69,6 +73,28 @@ impl Pass for LegalizeForPtx {
             if op.is(llvm::MLIR_GLOBAL) && !op.has_attr(attr::ALIGNMENT) {
                 op.set_attr(attr::ALIGNMENT, alignment);
             }
+            if let Some(address) = address_in_block(op) {
+                let [narrow, wide] = [32, 64].map(|bits| IntegerType::new(op.context(), bits).into());
+                let cast = |name, value: Value<'c>, ty| {
+                    OpBuilder::new(name, op.location())
+                        .operands(&[value])
+                        .results(&[ty])
+                        .before(op)
+                        .result(0)
+                };
+                let number = cast(llvm::PTRTOINT, address, wide);
+                let text = |text| StringAttribute::new(op.context(), text).into();
+                // LLVM would make a mask of a conversion, and of that one of the alignment, which costs an instruction.
+                let number = OpBuilder::new(llvm::INLINE_ASM, op.location())
+                    .operands(&[number])
+                    .results(&[narrow])
+                    .attr(attr::ASM_STRING, text("cvt.u32.u64 $0, $1;"))
+                    .attr(attr::CONSTRAINTS, text("=r,l"))
+                    .before(op);
+                let number = cast(llvm::ZEXT, number.result(0), wide);
+                op.replace_with(&[cast(llvm::INTTOPTR, number, op.result(0).ty())]);
+                continue;
+            }
             let Some(function) = library_function(op) else {
                 continue;
             };
@@ -99,6 +125,21 @@ fn missing<'c>(op: Op<'c>, function: &str, searched: &str) -> PassError<'c> {
     let help = "give toolkit=<folder>, a CUDA toolkit with nvvm/libdevice/libdevice.10.bc in it, set CUDA_HOME, or add the \
                 ptxas of such a toolkit to the PATH; the Python package nvidia-cuda-nvcc-cu12 has both";
     PassError::new(op, message).note(op, help)
+}
+
+/// The address in memory of the block that `op` makes an address in memory of the cluster of, perhaps by way of a generic one.
+fn address_in_block(op: Op<'_>) -> Option<Value<'_>> {
+    let [shared, cluster, generic] = [AddressSpace::Shared, AddressSpace::Cluster, AddressSpace::Generic]
+        .map(|space| pointer(op.context(), space));
+    if !op.is(llvm::ADDRSPACECAST) || op.result(0).ty() != cluster {
+        return None;
+    }
+    let from = op.operand(0);
+    let way = from
+        .defining_op()
+        .filter(|way| way.is(llvm::ADDRSPACECAST) && from.ty() == generic);
+    let address = way.map_or(from, |way| way.operand(0));
+    (address.ty() == shared).then_some(address)
 }
 
 /// Returns true if `op` is the symbol that upstream makes for `gpu.dynamic_shared_memory`: an array of no elements in

@@ -54,6 +54,7 @@ impl Pipeline for LowerToNvvm {
             OptionInfo::choice("memory", "error", MEMORY, "as in async-pipeline"),
             OptionInfo::choice("epilogue", "peel", EPILOGUES, "as in async-pipeline"),
             OptionInfo::choice("short-trips", "branch", SHORT_TRIPS, "as in async-pipeline"),
+            OptionInfo::bool("computed-slots", false, "as in async-pipeline"),
             OptionInfo::bool(
                 "schedule",
                 false,
@@ -61,6 +62,7 @@ impl Pipeline for LowerToNvvm {
             ),
             OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
+            OptionInfo::bool("round-rings", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
             OptionInfo::bool("balance", true, "as in gpux-tokens-to-groups"),
             OptionInfo::bool("drop-implied", true, "as in gpux-tokens-to-groups"),
@@ -146,6 +148,7 @@ fn pipelined(passes: PassList, options: &PipelineOptions) -> PassList {
         .pass("lower-affine")
         // What is put into vectors of fragments at constant places is taken from there.
         .pass("canonicalize");
+    let computed_slots = options.bool("computed-slots").to_string();
     let device = PassList::new()
         .pass("gpux-inline-calls")
         .nest(gpu::FUNC, bodies)
@@ -158,6 +161,7 @@ fn pipelined(passes: PassList, options: &PipelineOptions) -> PassList {
                 ("epilogue", options.str("epilogue")),
                 ("short-trips", options.str("short-trips")),
                 ("num-stages", &options.int("num-stages").to_string()),
+                ("computed-slots", &computed_slots),
                 ("insert-barriers", "false"),
             ],
         );
@@ -199,6 +203,7 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
             &[
                 ("war", options.str("war")),
                 ("fence-reads", boolean("fence-reads")),
+                ("round-rings", boolean("round-rings")),
             ],
         )
         // While control flow is structured, too; everything below knows no tokens.

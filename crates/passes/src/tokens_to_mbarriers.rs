@@ -67,6 +67,11 @@ impl Pass for TokensToMbarriers {
                 "fence earlier reads from asynchronous writes, too, not only earlier writes",
             ),
             OptionInfo::bool(
+                "round-rings",
+                false,
+                "give a ring a power of two of mbarriers where that spares a counter, instead of as few as can be",
+            ),
+            OptionInfo::bool(
                 "explain",
                 false,
                 "emit remarks that say which tokens each mbarrier carries",
@@ -118,7 +123,11 @@ impl Pass for TokensToMbarriers {
         refuse_token_arguments(op)?;
         inline_async_regions(op)?;
         await_dependencies(op);
-        let (read, plan) = read_and_plan(op, cx.bool("fence-reads"))?;
+        let options = phases::Options {
+            fence_reads: cx.bool("fence-reads"),
+            round_rings: cx.bool("round-rings"),
+        };
+        let (read, plan) = read_and_plan(op, options)?;
         if cx.bool("explain") {
             explain::explain(&read, &plan, war);
         }
@@ -142,7 +151,7 @@ impl Pass for TokensToMbarriers {
 /// Reads `function` and plans its phases; loads that no ring can follow are awaited where they are issued.
 fn read_and_plan<'c>(
     function: Op<'c>,
-    fence_reads: bool,
+    options: phases::Options,
 ) -> Result<(PhaseSkeleton<'c>, Plan), PassError<'c>> {
     loop {
         let mut read = phase_skeleton::read(function)?;
@@ -150,7 +159,7 @@ fn read_and_plan<'c>(
         if awaits::await_escapes(&read) {
             continue;
         }
-        let plan = phases::plan(&read.tree, fence_reads);
+        let plan = phases::plan_with(&read.tree, options);
         if plan.unallocated.is_empty() {
             return Ok((read, plan));
         }

@@ -71,7 +71,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 53] = [
+const EXPLAINED: [(&str, &str); 55] = [
     (
         "Sim/programs/",
         "host code with device work is run as a whole program",
@@ -101,6 +101,11 @@ const EXPLAINED: [(&str, &str); 53] = [
         "what the host asks of a device is no device code",
     ),
     ("doc-examples.mlir, @to_device", "it takes tensors"),
+    (
+        "gpux-to-nvvm/wgmma-descriptors.mlir",
+        "its matrices are whatever is in the memory",
+    ),
+    ("insert-barriers/wgmma.mlir", "the same"),
     ("Gpux/host-", "what takes tensors in these files is of the host"),
     (
         "_flag: the interpreter does not know 'gpux.",

@@ -23,6 +23,10 @@ const ADVERSARIES: [Adversary; 2] = [Adversary::Late, Adversary::Early];
 /// Kernels that get more barriers than they have, and why that is as it should be.
 const EXPLAINED: [(&str, &str); 12] = [
     (
+        "insert-barriers/wgmma.mlir, @slots",
+        "races where there are more iterations",
+    ),
+    (
         "emit-nvgpu.mlir, @two_tiles",
         "how much it copies is an argument, and what is made up is nothing",
     ),
@@ -59,10 +63,6 @@ const EXPLAINED: [(&str, &str); 12] = [
     (
         "Sim/subgroup-mma.mlir, @warp_barrier",
         "does not say that its block is one warp",
-    ),
-    (
-        "Integration/wgmma.mlir, @gemm",
-        "a multiplication is taken for an access of all workgroup memory",
     ),
 ];
 

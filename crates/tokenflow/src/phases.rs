@@ -74,6 +74,6 @@ pub use ids::*;
 pub use init_barrier::needs_init_barrier;
 pub use partition::{MAX_PHASE_BYTES, PhaseValue};
 pub use plan::{Before, Incoming, Phase, Phi, Plan, Rendezvous, Ring};
-pub use planner::{plan, store_syncs};
+pub use planner::{Options, plan, plan_with, store_syncs};
 pub use rings::MAX_DEPTH;
 pub use tree::*;

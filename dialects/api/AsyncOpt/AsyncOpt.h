@@ -69,11 +69,14 @@ struct LowerToNVVMOptions {
   std::string epilogue = "peel";
   /// As in async-pipeline: "guard" or "branch".
   std::string shortTrips = "branch";
+  /// As in async-pipeline.
+  bool computedSlots = false;
   /// Moves copies, awaits and barriers as gpux-schedule does for the chip.
   bool schedule = false;
   /// As in gpux-tokens-to-mbarriers.
   std::string war = "barrier";
   bool fenceReads = false;
+  bool roundRings = false;
   /// As in gpux-tokens-to-groups.
   bool formGroups = true;
   bool balance = true;

@@ -70,6 +70,8 @@ typedef struct AsyncOptCompletion {
   MlirValue done;
   MlirValue read;
   MlirValue source;
+  /// Descriptors of matrices that are read asynchronously.
+  MlirValue matrices[2];
   MlirValue destination;
   int64_t pending;
   bool waitsForReads;

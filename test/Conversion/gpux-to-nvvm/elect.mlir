@@ -57,4 +57,59 @@ gpu.module @kernels {
     "test.use"(%a) : (i1) -> ()
     gpu.return
   }
+
+  // A loop asks again, right where one thread is to do something: once for branches between which nothing happens, and inside of a branch
+  // for the first warp, whose number is in a register that the warp shares. (Not where the block is of unknown size, as above.)
+  // CHECK-LABEL: gpu.func @in_a_loop
+  // CHECK: %[[WARP:.*]] = arith.divui
+  // CHECK: %[[NUMBER:.*]] = arith.index_cast %[[WARP]] : index to i32
+  // CHECK: %[[SHARED:.*]], %{{.*}} = gpu.shuffle idx %[[NUMBER]]
+  // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[SHARED]]
+  // CHECK: nvvm.elect.sync
+  // CHECK: scf.if %[[ONCE:.*]] {
+  // CHECK-NEXT: "test.before"()
+  // CHECK: scf.for
+  // CHECK: %[[SUM:.*]] = arith.addi
+  // CHECK-NEXT: scf.if %[[FIRST]] {
+  // CHECK-NEXT: %[[AGAIN:.*]] = nvvm.elect.sync
+  // CHECK-NEXT: scf.if %[[AGAIN]] {
+  // CHECK-NEXT: "test.first"()
+  // CHECK-NEXT: "test.second"(%[[SUM]])
+  // CHECK: "test.between"()
+  // CHECK-NEXT: scf.if %[[FIRST]] {
+  // CHECK-NEXT: %[[LAST:.*]] = nvvm.elect.sync
+  // CHECK-NEXT: scf.if %[[LAST]] {
+  // CHECK-NEXT: "test.third"()
+  // Where the others have something to do, too, the branch stays as it is.
+  // CHECK: scf.if %[[ONCE]] {
+  // CHECK-NEXT: "test.one"()
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: "test.others"()
+  gpu.func @in_a_loop(%n: index) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %leader = gpux.elect
+    scf.if %leader {
+      "test.before"() : () -> ()
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      scf.if %leader {
+        "test.first"() : () -> ()
+      }
+      %sum = arith.addi %i, %n : index
+      scf.if %leader {
+        "test.second"(%sum) : (index) -> ()
+      }
+      "test.between"() : () -> ()
+      scf.if %leader {
+        "test.third"() : () -> ()
+      }
+      scf.if %leader {
+        "test.one"() : () -> ()
+      } else {
+        "test.others"() : () -> ()
+      }
+    }
+    gpu.return
+  }
 }

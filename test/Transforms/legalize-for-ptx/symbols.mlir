@@ -47,3 +47,36 @@ gpu.module @calls {
     llvm.return %d : f32
   }
 }
+
+// An address in memory of the block is one in memory of the cluster, in 32 bits, also where it would become a generic one on the way.
+//
+// CHECK-LABEL: gpu.module @cluster
+gpu.module @cluster {
+  // CHECK-LABEL: llvm.func @directly
+  // CHECK-NOT: addrspacecast
+  // CHECK: %[[LONG:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<3> to i64
+  // CHECK: %[[SHORT:.*]] = llvm.inline_asm "cvt.u32.u64 $0, $1;", "=r,l" %[[LONG]]
+  // CHECK: %[[WIDE:.*]] = llvm.zext %[[SHORT]] : i32 to i64
+  // CHECK: %[[CLUSTER:.*]] = llvm.inttoptr %[[WIDE]] : i64 to !llvm.ptr<7>
+  // CHECK: llvm.return %[[CLUSTER]]
+  llvm.func @directly(%p: !llvm.ptr<3>) -> !llvm.ptr<7> {
+    %q = llvm.addrspacecast %p : !llvm.ptr<3> to !llvm.ptr<7>
+    llvm.return %q : !llvm.ptr<7>
+  }
+
+  // CHECK-LABEL: llvm.func @by_a_generic_one
+  // CHECK: llvm.ptrtoint %{{.*}} : !llvm.ptr<3> to i64
+  llvm.func @by_a_generic_one(%p: !llvm.ptr<3>) -> !llvm.ptr<7> {
+    %g = llvm.addrspacecast %p : !llvm.ptr<3> to !llvm.ptr
+    %q = llvm.addrspacecast %g : !llvm.ptr to !llvm.ptr<7>
+    llvm.return %q : !llvm.ptr<7>
+  }
+
+  // What is generic may be in another block's.
+  // CHECK-LABEL: llvm.func @generic
+  // CHECK: llvm.addrspacecast %{{.*}} : !llvm.ptr to !llvm.ptr<7>
+  llvm.func @generic(%p: !llvm.ptr) -> !llvm.ptr<7> {
+    %q = llvm.addrspacecast %p : !llvm.ptr to !llvm.ptr<7>
+    llvm.return %q : !llvm.ptr<7>
+  }
+}

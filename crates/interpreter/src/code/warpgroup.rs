@@ -30,6 +30,8 @@ pub enum Warpgroup {
         view: Reg,
         /// How many columns it has.
         columns: usize,
+        /// True if threads are counted in their warpgroup, false if in the block, as upstream does.
+        in_warpgroup: bool,
     },
     /// Copies a matrix from registers to others: `gpux.read_fragment`, `gpux.write_fragment`
     Copy {

@@ -44,8 +44,15 @@ impl Machine<'_> {
                 };
                 self.set(t, *to, Value::Bits(start.encode()));
             }
-            Warpgroup::Store { value, view, columns } => {
-                self.store_accumulator(t, *value, *view, *columns)?;
+            Warpgroup::Store {
+                value,
+                view,
+                columns,
+                in_warpgroup,
+            } => {
+                let thread = usize::try_from(self.id(t, Id::Thread, 0)).unwrap_or(0);
+                let thread = if *in_warpgroup { thread % THREADS } else { thread };
+                self.store_accumulator((t, thread), *value, *view, *columns)?;
             }
             Warpgroup::Copy { to, from } => {
                 let value = self.value_or_poison(t, *from)?.clone();
@@ -288,11 +295,16 @@ impl Machine<'_> {
         Ok(sum)
     }
 
-    /// Stores a thread's part of accumulators of 64 rows each, one below the other. Where the thread is, its number in x
-    /// says.
-    fn store_accumulator(&mut self, t: usize, value: Reg, view: Reg, columns: usize) -> Result<(), Reason> {
+    /// Stores a thread's part of accumulators of 64 rows each, one below the other. Which part that is, its number in x says, or in
+    /// the warpgroup.
+    fn store_accumulator(
+        &mut self,
+        (t, thread): (usize, usize),
+        value: Reg,
+        view: Reg,
+        columns: usize,
+    ) -> Result<(), Reason> {
         let (numbers, view) = (self.numbers(t, value)?, self.view(t, view)?);
-        let thread = usize::try_from(self.id(t, Id::Thread, 0)).unwrap_or(0);
         let size = view.elem.bytes();
         for (block, part) in numbers.chunks_exact(columns / 2).enumerate() {
             // Upstream stores the upper rows first.

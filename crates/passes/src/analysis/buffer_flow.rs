@@ -255,7 +255,10 @@ impl<'c> Reader<'_, 'c> {
             return Some(Until::Unknown);
         }
         let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)?;
-        let known = completion.source.is_some() || completion.destination.is_some();
+        let [a, b] = completion.matrices;
+        let known = [completion.source, completion.destination, a, b]
+            .iter()
+            .any(Option::is_some);
         let read = completion.read.filter(|_| !write);
         let tokens = self.tokens([read, completion.done].into_iter().flatten());
         Some(match completion.queue {

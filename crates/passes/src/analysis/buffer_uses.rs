@@ -3,11 +3,11 @@
 //! Conservative: a buffer escapes if anything uses it, or a view of it, that neither makes a view nor says that it accesses
 //! memory there. Accesses that are not known then may be accesses to it; to others they are not.
 
-use super::memory::{Effects, effects, view_source};
+use super::memory::{Effects, effects, is_descriptor, view_source};
 use async_mlir::ir::{Op, Use, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
-use async_mlir::names::memref;
+use async_mlir::names::{memref, nvgpu};
 use rustc_hash::FxHashMap;
 
 /// The views of some buffers.
@@ -62,7 +62,8 @@ impl<'c> BufferUses<'c> {
 
 /// Returns true if all that `op` does with `memory` is to access it, or to look at its type.
 fn only_accesses<'c>(op: Op<'c>, memory: Value<'c>) -> bool {
-    if op.is_terminator() || op.results().any(is_memory) {
+    // What upstream multiplies is read until some later operation waits.
+    if op.is_terminator() || op.results().any(is_memory) || op.is(nvgpu::WARPGROUP_MMA) {
         return false;
     }
     let Effects::Known(effects) = effects(op) else {
@@ -74,5 +75,5 @@ fn only_accesses<'c>(op: Op<'c>, memory: Value<'c>) -> bool {
 }
 
 fn is_memory(value: Value<'_>) -> bool {
-    value.ty().is_mem_ref() || is_pointer(value.ty())
+    value.ty().is_mem_ref() || is_pointer(value.ty()) || is_descriptor(value)
 }

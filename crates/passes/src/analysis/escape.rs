@@ -1,6 +1,6 @@
 //! Which buffers are a function's own: made in it, and known to nothing outside of it.
 
-use super::memory::{BufferOrigin, Effects, buffer_origin, effects, view_source};
+use super::memory::{BufferOrigin, Effects, buffer_origin, effects, is_descriptor, view_source};
 use async_dialects::completion::Completion;
 use async_mlir::ir::{Op, Use, Value};
 use async_mlir::llvm::is_pointer;
@@ -41,9 +41,9 @@ pub fn is_handed_on(buffer: Value) -> bool {
     false
 }
 
-/// Returns true if `value` is a memref or a pointer, by which memory is accessed.
+/// Returns true if memory is accessed by `value`.
 fn is_memory(value: Value) -> bool {
-    value.ty().is_mem_ref() || is_pointer(value.ty())
+    value.ty().is_mem_ref() || is_pointer(value.ty()) || is_descriptor(value)
 }
 
 /// Returns true if others may know a buffer once `op` has had it at operand `index`.

@@ -8,7 +8,7 @@ mod widening;
 use self::extent::{Extent, element_bytes, extent, span};
 use self::in_turn::{InTurn, Turns};
 use self::widening::{Widened, Widening};
-use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin};
+use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin, described, is_descriptor};
 use super::thread_values::{ThreadValue, ThreadValues};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_mlir::gpu::is_workgroup;
@@ -108,8 +108,10 @@ impl<'c> Footprints<'c> {
 
     /// What `op` touches of `effect.memory`, which is in a buffer of the workgroup, in the threads of `mask`.
     pub fn of(&mut self, op: Op<'c>, effect: Effect<'c>, buffer: BufferId, mask: &Mask) -> Footprint {
-        let known = self.in_view(op, effect.memory, mask);
-        let known = known.or_else(|| self.around(effect.memory, mask));
+        let memory = described(effect.memory);
+        // Of a matrix, all is accessed.
+        let known = self.in_view(op, memory, is_descriptor(effect.memory), mask);
+        let known = known.or_else(|| self.around(memory, mask));
         let (bytes, offset, certain) = match known {
             Some((bytes, offset, certain)) => (Some(bytes), offset, certain),
             None => (None, Offset::default(), false),
@@ -118,7 +120,7 @@ impl<'c> Footprints<'c> {
             buffer,
             bytes,
             offset,
-            within: self.within(op, effect.memory, buffer, mask),
+            within: self.within(op, memory, buffer, mask),
             certain,
         }
     }
@@ -156,11 +158,12 @@ impl<'c> Footprints<'c> {
         })
     }
 
-    /// What `op` touches of the view `memory`, and whether it is sure to.
+    /// What `op` touches of the view `memory`, perhaps all of it, and whether it is sure to.
     fn in_view(
         &mut self,
         op: Op<'c>,
         memory: Value<'c>,
+        all: bool,
         mask: &Mask,
     ) -> Option<(Rc<ThreadBytes>, Offset, bool)> {
         let view = self.view_offset(memory, &mut Widening::new(Widened::No))?;
@@ -173,7 +176,11 @@ impl<'c> Footprints<'c> {
         });
         let (at, extent) = match exact {
             Some(exact) => exact,
-            None => (view, Extent::somewhere_in(span(memory)?)),
+            None => {
+                let somewhere = Extent::somewhere_in(span(memory)?);
+                let certain = all;
+                (view, Extent { certain, ..somewhere })
+            }
         };
         let in_bounds = self.in_bounds(op, memory, extent.indices, mask);
         let comes = if in_bounds.is_some() { &in_bounds } else { mask };
@@ -405,7 +412,7 @@ fn key(base: Value<'_>) -> Option<BufferKey<'_>> {
 /// Returns true if `memory` is of the workgroup.
 #[must_use]
 pub fn is_of_workgroup(memory: Value<'_>) -> bool {
-    is_workgroup(memory.ty()) || is_workgroup(base(memory).ty())
+    is_workgroup(memory.ty()) || is_descriptor(memory) || is_workgroup(base(memory).ty())
 }
 
 /// Returns true if an access goes on when `op` is over.

@@ -16,6 +16,7 @@ use async_mlir::memory_effects::{EffectKind, memory_effects};
 use async_mlir::names::{
     affine, arith, attr, builtin, cf, gpu, index, linalg, llvm, math, memref, nvgpu, nvvm, scf, ub, vector,
 };
+use async_mlir::nvgpu::described_matrix;
 use async_mlir::types::symbol;
 
 /// How an operation accesses memory.
@@ -44,7 +45,7 @@ impl Access {
 /// An access to a buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect<'c> {
-    /// The memref or pointer.
+    /// The memref or pointer, or the descriptor of a matrix.
     pub memory: Value<'c>,
     /// How it is accessed.
     pub access: Access,
@@ -71,6 +72,7 @@ const NO_EFFECTS: &[&str] = &[
     gpux::WRITE_FRAGMENT,
     nvgpu::TMA_FENCE_DESCRIPTOR,
     nvgpu::TMA_PREFETCH_DESCRIPTOR,
+    nvgpu::WARPGROUP_GENERATE_DESCRIPTOR,
     nvvm::BARRIER,
     nvvm::BARRIER0,
     nvvm::BAR_WARP_SYNC,
@@ -107,16 +109,19 @@ pub fn effects(op: Op<'_>) -> Effects<'_> {
         return Effects::Unknown;
     }
     if let Some(completion) = Completion::of(op) {
-        let read = completion.source.map(|memory| (memory, Access::AsyncRead));
+        let read = completion
+            .matrices
+            .into_iter()
+            .chain([completion.source])
+            .flatten();
+        let read = read.map(|memory| (memory, Access::AsyncRead));
         let written = completion.destination.map(|memory| (memory, Access::AsyncWrite));
-        let known = read.is_some() || written.is_some();
-        if known || completion.effect != GroupEffect::Issue {
-            let effects = read.into_iter().chain(written);
-            return Effects::Known(
-                effects
-                    .map(|(memory, access)| Effect { memory, access })
-                    .collect(),
-            );
+        let effects = read.chain(written);
+        let effects: Vec<Effect> = effects
+            .map(|(memory, access)| Effect { memory, access })
+            .collect();
+        if !effects.is_empty() || completion.effect != GroupEffect::Issue {
+            return Effects::Known(effects);
         }
     }
     if let Some(effects) = stated_effects(op) {
@@ -128,8 +133,13 @@ pub fn effects(op: Op<'_>) -> Effects<'_> {
     if !BY_OPERANDS.contains(&op.dialect()) {
         return Effects::Unknown;
     }
-    let memrefs = op.operands().filter(|value| is_memory(*value));
-    let access = Access::Write;
+    // What upstream multiplies it only reads.
+    let (access, is_accessed): (_, fn(Value) -> bool) = if op.is(nvgpu::WARPGROUP_MMA) {
+        (Access::Read, is_descriptor)
+    } else {
+        (Access::Write, is_memory)
+    };
+    let memrefs = op.operands().filter(|value| is_accessed(*value));
     Effects::Known(memrefs.map(|memory| Effect { memory, access }).collect())
 }
 
@@ -172,6 +182,7 @@ const ADDRESSES: &[&str] = &[
     llvm::GETELEMENTPTR,
     llvm::INTTOPTR,
     memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
+    nvgpu::WARPGROUP_GENERATE_DESCRIPTOR,
 ];
 
 /// What the results of `op` are views of, or addresses in.
@@ -179,6 +190,27 @@ const ADDRESSES: &[&str] = &[
 pub fn view_source(op: Op<'_>) -> Option<Value<'_>> {
     let is_address = ADDRESSES.contains(&op.name()) && op.num_operands() > 0;
     op.view_source().or_else(|| is_address.then(|| op.operand(0)))
+}
+
+/// The memref that `memory` is, or that it is the descriptor of; a descriptor that comes from elsewhere is returned as it is.
+#[must_use]
+pub fn described(memory: Value<'_>) -> Value<'_> {
+    let by = memory.defining_op();
+    by.filter(|op| op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR))
+        .map_or(memory, |op| op.operand(0))
+}
+
+/// Returns true if `value` is the descriptor of a matrix in memory of the workgroup.
+#[must_use]
+pub fn is_descriptor(value: Value<'_>) -> bool {
+    described_matrix(value.ty()).is_some()
+}
+
+/// Returns true if `op` does nothing but to compute, and may be executed anywhere. Upstream says of a descriptor that it is made by
+/// reading the matrix, which only happens when it is used.
+#[must_use]
+pub fn only_computes(op: Op<'_>) -> bool {
+    op.is_pure() || op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR)
 }
 
 /// What `memory` is a view of, or an address in.
@@ -210,6 +242,9 @@ pub enum BufferOrigin<'c> {
 /// Where `base`, which is no view, comes from.
 #[must_use]
 pub fn buffer_origin(base: Value<'_>) -> BufferOrigin<'_> {
+    if is_descriptor(base) {
+        return BufferOrigin::Unknown;
+    }
     match base.definition() {
         Definition::Result(op, _) => match op.name() {
             memref::ALLOC | memref::ALLOCA => BufferOrigin::Allocation,

@@ -4,8 +4,10 @@
 //! memory is which buffers of the workgroup threads access, and between which barriers.
 
 mod accesses;
+mod readers;
 
 use self::accesses::Buffers;
+use self::readers::Readers;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target, how_to_structure, unbound_operands};
 use super::uniformity::may_diverge;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
@@ -21,8 +23,8 @@ use async_mlir::types;
 use rustc_hash::FxHashMap;
 use tokenflow::Token;
 use tokenflow::phases::{
-    AwaitId, Block, BlockId, Buffer, Edge, IndexVec, Inst, Load, LoadId, RegionOp, RegionOpId, StoreId, Tree,
-    Trips,
+    AccessKind, AwaitId, Block, BlockId, Buffer, Edge, IndexVec, Inst, Load, LoadId, RegionOp, RegionOpId,
+    StoreId, Tree, Trips,
 };
 
 /// A function's skeleton, and what its numbers stand for.
@@ -65,9 +67,11 @@ pub struct Escape<'c> {
 ///
 /// Where control flow is not structured, or is not known, and loads or stores in token form are inside.
 pub fn read(function: Op<'_>) -> Result<PhaseSkeleton<'_>, PassError<'_>> {
+    let mut buffers = Buffers::new(function);
     let mut reader = Reader {
         out: PhaseSkeleton::default(),
-        buffers: Buffers::new(function),
+        readers: Readers::of(function, &mut buffers),
+        buffers,
     };
     let Some(region) = function
         .regions()
@@ -128,6 +132,7 @@ fn single_block<'c>(op: Op<'c>, region: IrRegion<'c>) -> Result<ir::Block<'c>, P
 struct Reader<'c> {
     out: PhaseSkeleton<'c>,
     buffers: Buffers<'c>,
+    readers: Readers<'c>,
 }
 
 impl<'c> Reader<'c> {
@@ -195,6 +200,7 @@ impl<'c> Reader<'c> {
                 let tokens = self.tokens(op.operands());
                 let id = self.out.awaits.push(op);
                 self.step(b, op, Inst::Await { id, tokens });
+                self.completed_reads(b, op, op);
             }
             async_::READY | async_::JOIN | ub::POISON if is_token(op.result(0).ty()) => {
                 let (token, of) = (self.token(op.result(0)), self.tokens(op.operands()));
@@ -204,6 +210,14 @@ impl<'c> Reader<'c> {
             _ => self.other(b, op)?,
         }
         Ok(())
+    }
+
+    /// What `wait`, in or at `op`, completes has been read only now.
+    fn completed_reads(&mut self, b: BlockId, op: Op<'c>, wait: Op<'c>) {
+        for buffer in self.readers.completed_by(wait) {
+            let kind = AccessKind::AsyncRead;
+            self.step(b, op, Inst::Access { buffer, kind });
+        }
     }
 
     fn load(&mut self, b: BlockId, op: Op<'c>) {
@@ -367,6 +381,7 @@ impl<'c> Reader<'c> {
             for (buffer, kind) in self.buffers.accesses(inner) {
                 self.step(b, op, Inst::Access { buffer, kind });
             }
+            self.completed_reads(b, op, inner);
         }
         self.complete(b, op);
         Ok(())

@@ -2,7 +2,9 @@
 
 use super::body::Body;
 use crate::analysis::footprints::{BufferKey, Footprints, Mask};
-use crate::analysis::memory::{Access as Kind, BufferOrigin, Effect, Effects, base, buffer_origin, effects};
+use crate::analysis::memory::{
+    Access as Kind, BufferOrigin, Effect, Effects, base, buffer_origin, effects, is_descriptor,
+};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -94,6 +96,10 @@ impl<'c> Accesses<'c> {
         effects.sort_by_key(|effect| effect.access.writes());
         for effect in effects.into_iter().filter(|effect| effect.access != Kind::Free) {
             let base = base(effect.memory);
+            if is_descriptor(base) {
+                self.fences.push((statement, op));
+                continue;
+            }
             let key = match buffer_origin(base) {
                 BufferOrigin::Global(name) => BufferKey::Global(name),
                 BufferOrigin::Dynamic => BufferKey::Dynamic,

@@ -1,6 +1,7 @@
 //! The body of a loop: its statements, and the values that go from one to another.
 
 use super::annotations::Schedule;
+use crate::analysis::memory::only_computes;
 use async_dialects::names::async_;
 use async_mlir::ir::{Block, Definition as Defined, Op, Value};
 use async_mlir::pass::PassError;
@@ -76,7 +77,7 @@ impl<'c> Body<'c> {
         for op in self.block.ops().into_iter().filter(|op| Some(*op) != terminator) {
             self.inputs.insert(op, self.read_inputs(op));
             let Some(slot) = schedule.get(&op) else {
-                if op.is_pure() {
+                if only_computes(op) {
                     continue;
                 }
                 let message = "has no 'async.stage', as others of the loop have, and may have side effects";

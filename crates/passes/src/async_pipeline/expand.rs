@@ -7,9 +7,10 @@ use super::rounds::{Emitter, Registers, Round, nothing};
 use super::versions::Slots;
 use async_dialects::names::async_;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
+use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{attr, scf};
 use async_mlir::pass::PassError;
-use async_mlir::types::known_attribute;
+use async_mlir::types::{bit_width, known_attribute};
 use rustc_hash::FxHashSet;
 use tokenflow::pipeline::values::{Definition, Source, ValueId, Values};
 
@@ -37,6 +38,8 @@ pub(super) enum ShortTrips {
 pub(super) struct Shape {
     pub epilogue: Epilogue,
     pub short: ShortTrips,
+    /// Slots are worked out from the variable of the kernel where that takes no division, instead of being carried.
+    pub computed_slots: bool,
 }
 
 /// What was made of a loop.
@@ -57,13 +60,18 @@ pub(super) struct Rotation {
 
 impl Rotation {
     /// Checks that values are defined before they are read, and finds out how long each is needed.
-    pub fn of<'c>(body: &Body<'c>) -> Result<Self, PassError<'c>> {
+    pub fn of<'c>(body: &Body<'c>, epilogue: Epilogue) -> Result<Self, PassError<'c>> {
         let values = Values::new(&body.problem, body.definitions.clone());
         let reads = body.reads(&values)?;
         let last = body.problem.last_stage();
         let results = body.around.results().zip(&body.carried);
         let results = results.filter(|(result, _)| result.has_uses());
-        let results = results.map(|(_, (carried, _))| Source::Start(*carried, last));
+        // The rounds of an epilogue make of what is there after the kernel what is there in the end.
+        let lag_after_kernel = |carried| match epilogue {
+            Epilogue::Peel => values.available(carried),
+            Epilogue::Predicate => last,
+        };
+        let results = results.map(|(_, (carried, _))| Source::Start(*carried, lag_after_kernel(*carried)));
         let sources: Vec<Source> = reads.into_iter().chain(results).collect();
         let exported = sources.iter().map(|source| match *source {
             Source::Defined(id) => id,
@@ -113,6 +121,7 @@ pub(super) fn expand<'a, 'c>(
     }
     let mut pipeline = Pipeline {
         at,
+        shape,
         last,
         end: bounds.lower,
         enough: (0..last).map(|number| bounds.has_more_than(at, number)).collect(),
@@ -179,6 +188,7 @@ fn branch<'c>(around: Op<'c>, is_long: Truth<'c>) -> Option<Branch<'c>> {
 
 struct Pipeline<'a, 'c> {
     at: Place<'c>,
+    shape: Shape,
     last: u32,
     /// The loop's variable in the first round after the kernel, with the lag of the last stage.
     end: Int<'c>,
@@ -239,6 +249,10 @@ impl<'c> Pipeline<'_, 'c> {
                 .collect(),
         };
         let operands = [bounds.lower, upper, bounds.step].map(|int| arithmetic.value(int));
+        let computes = self.computes_slots();
+        if computes {
+            self.emitter.slots.compute();
+        }
         let carried = self.carried_values(at);
         let around = self.emitter.body.around;
         let types: Vec<_> = carried.iter().map(|value| value.ty()).collect();
@@ -261,6 +275,9 @@ impl<'c> Pipeline<'_, 'c> {
         let inside = Place::AtEnd(block);
         self.set_carried_values(&block.args().skip(1).collect::<Vec<Value>>());
         let variable = Int::Value(block.arg(0));
+        if computes {
+            self.emitter.slots.set_computed(inside, variable, self.last);
+        }
         let trips = bounds.trips.as_constant();
         // The prologue has executed the iterations of a stage that come before the kernel.
         let has_none = |stage: u32| trips.is_some_and(|trips| trips <= i64::from(self.last - stage));
@@ -282,10 +299,23 @@ impl<'c> Pipeline<'_, 'c> {
             .operands(&next)
             .at_end(block);
         self.set_carried_values(&kernel.results().collect::<Vec<Value>>());
+        if computes {
+            self.emitter.slots.count(at, upper, self.last);
+        }
         if let Some(trips) = bounds.trips.as_constant() {
             self.emitter.slots.set_round(trips + i64::from(self.last - fewer));
         }
         Some(kernel)
+    }
+
+    /// Returns true if slots are to be worked out from the kernel's variable, and that is the number of the iteration, which begins at 0
+    /// and ends at the upper bound.
+    fn computes_slots(&self) -> bool {
+        let bounds = self.emitter.bounds;
+        let is_number = bounds.lower.as_constant() == Some(0) && bounds.step.as_constant() == Some(1);
+        let is_wide =
+            bounds.arithmetic.ty.is_index() || bit_width(bounds.arithmetic.ty).is_some_and(|bits| bits >= 32);
+        self.shape.computed_slots && is_number && is_wide && bounds.at_least >= self.last
     }
 
     /// What goes from round to round of the kernel: registers, then counters.

@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::plan::{Plan, part_of};
 use super::refused::{Refusal, Refused, emit_because};
 use super::report::Report;
-use super::staging::{Nothing, Staged, stage};
+use super::staging::{Liberties, Nothing, Staged, stage};
 use super::storage::Storage;
 use super::transfers::start_in_stages;
 use crate::async_to_gpux::{Options, start_transfers};
@@ -233,6 +233,7 @@ impl<'c> Pipeliner<'c> {
                     block,
                     &schedule,
                     (&self.function, &self.storage),
+                    self.settings.shape.epilogue,
                     &mut self.fewer,
                 );
                 let plan = plan.map_err(Refusal::Error)?;
@@ -292,21 +293,27 @@ impl<'c> Pipeliner<'c> {
         block: Block<'c>,
         stages: u32,
     ) -> Result<(Staged<'c>, Plan<'c>), Refusal<'c>> {
-        let mut earlier_first = true;
+        let mut liberties = Liberties {
+            earlier_first: true,
+            defers: true,
+        };
         loop {
-            let staged = stage(block, stages, earlier_first);
+            let staged = stage(block, stages, liberties);
             let staged = staged.map_err(|Nothing(why)| Refusal::LeftAlone(PassError::new(around, why)))?;
             let plan = Plan::of(
                 around,
                 block,
                 &staged.schedule,
                 (&self.function, &self.storage),
+                self.settings.shape.epilogue,
                 &mut self.fewer,
             );
             match plan {
                 Ok(plan) => return Ok((staged, plan)),
+                // Something else in the loop waits for the multiplications.
+                Err(_) if staged.deferred => liberties.defers = false,
                 // It takes a version more of a buffer, which may not have any.
-                Err(_) if staged.earlier_first => earlier_first = false,
+                Err(_) if staged.earlier_first => liberties.earlier_first = false,
                 Err(error) => return Err(Refusal::LeftAlone(error)),
             }
         }

@@ -5,7 +5,7 @@ use super::annotations::{Schedule, remove};
 use super::body::Body;
 use super::dependences::{Function, check};
 use super::early_reads::EarlyRead;
-use super::expand::{Expanded, Rotation, Shape, expand};
+use super::expand::{Epilogue, Expanded, Rotation, Shape, expand};
 use super::integers::Constants;
 use super::storage::{Storage, Uses};
 use async_dialects::names::gpux_attr;
@@ -29,10 +29,11 @@ impl<'c> Plan<'c> {
         block: Block<'c>,
         schedule: &Schedule<'c>,
         (function, storage): (&Function<'c>, &Storage<'c>),
+        epilogue: Epilogue,
         fewer: &mut Option<usize>,
     ) -> Result<Self, PassError<'c>> {
         let body = Body::new(around, block, schedule)?;
-        let rotation = Rotation::of(&body)?;
+        let rotation = Rotation::of(&body, epilogue)?;
         let (mut versions, early) = check(&body, &Accesses::of(&body), storage, function)?;
         if let Some(left) = fewer {
             match versions.get_mut(*left) {

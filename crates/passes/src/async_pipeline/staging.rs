@@ -9,12 +9,16 @@
 //!    threads at the barrier after the awaits. Of transfers, those of later stages come first, since fewer registers hold what they
 //!    read then; where they read what other transfers have brought to workgroup memory, those of earlier stages, so that no
 //!    barrier has to be between the reads and the next transfer to the same buffer, which has one more version.
+//! 4. Multiplications of the last stage read workgroup memory until they are awaited. Where nothing needs their sums before the next
+//!    iteration adds to them, they are awaited one stage later, after those of the next iteration have been issued, so that the tensor
+//!    cores never wait. Transfers come after that in a round: they may then fill what these have read.
 //!
 //! Operations without side effects that depend on neither are recomputed where they are needed. Linear in the size of the body.
 
 use super::accesses::known_buffers;
 use super::annotations::{Schedule, Slot};
-use crate::analysis::memory::{Access, Effects, base, effects};
+use super::deferring::awaits_to_defer;
+use crate::analysis::memory::{Access, Effects, base, effects, only_computes};
 use crate::utils::tokens::{await_before, without_joins};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
@@ -35,10 +39,21 @@ pub(super) struct Staged<'c> {
     pub apart: Option<u32>,
     /// Whether transfers read what others have brought to workgroup memory, and those of earlier stages come first.
     pub earlier_first: bool,
+    /// Whether multiplications are awaited a stage later.
+    pub deferred: bool,
 }
 
-/// A schedule of `body` with `stages` stages. Without `earlier_first`, the transfers of later stages come first in any case.
-pub(super) fn stage(body: Block<'_>, stages: u32, earlier_first: bool) -> Result<Staged<'_>, Nothing> {
+/// What a schedule may do, where it finds a reason to.
+#[derive(Clone, Copy)]
+pub(super) struct Liberties {
+    /// Transfers of earlier stages come first in a round, instead of those of later ones.
+    pub earlier_first: bool,
+    /// Multiplications are awaited a stage later.
+    pub defers: bool,
+}
+
+/// A schedule of `body` with `stages` stages.
+pub(super) fn stage(body: Block<'_>, stages: u32, liberties: Liberties) -> Result<Staged<'_>, Nothing> {
     let last = stages - 1;
     if last == 0 {
         return Err(Nothing("has one stage, which leaves nothing to overlap"));
@@ -61,11 +76,17 @@ pub(super) fn stage(body: Block<'_>, stages: u32, earlier_first: bool) -> Result
         .max()
         .unwrap_or(0);
     let stages = Stages { last, levels };
-    let earlier_first = earlier_first && staging.levels.keys().any(|op| op.is(async_::AWAIT));
+    let earlier_first = liberties.earlier_first && staging.levels.keys().any(|op| op.is(async_::AWAIT));
+    let deferred = if liberties.defers {
+        awaits_to_defer(body, &late)
+    } else {
+        FxHashSet::default()
+    };
     Ok(Staged {
-        schedule: staging.schedule(&late, stages, earlier_first),
+        schedule: staging.schedule(&late, stages, earlier_first, &deferred),
         apart: (levels > last).then_some(levels + 1),
         earlier_first,
+        deferred: !deferred.is_empty(),
     })
 }
 
@@ -165,8 +186,14 @@ impl<'c> Staging<'c> {
         issues.filter_map(|op| self.levels.get(&op).copied()).max()
     }
 
-    /// Step 3.
-    fn schedule(&self, late: &[Op<'c>], stages: Stages, earlier_first: bool) -> Schedule<'c> {
+    /// Steps 3 and 4.
+    fn schedule(
+        &self,
+        late: &[Op<'c>],
+        stages: Stages,
+        earlier_first: bool,
+        deferred: &FxHashSet<Op<'c>>,
+    ) -> Schedule<'c> {
         let mut schedule = Schedule::default();
         let mut order = 0;
         let mut put = |schedule: &mut Schedule<'c>, stage: u32, ops: &mut dyn Iterator<Item = Op<'c>>| {
@@ -175,13 +202,15 @@ impl<'c> Staging<'c> {
             order += u32::from(schedule.len() > before);
         };
         let last = stages.last;
-        let work = late.iter().position(|op| !op.is(async_::AWAIT) && !op.is_pure());
+        let work = late
+            .iter()
+            .position(|op| !op.is(async_::AWAIT) && !only_computes(*op));
         let (first, rest) = late.split_at(work.unwrap_or(late.len()));
         let (leading, computed): (Vec<Op>, Vec<Op>) = first.iter().partition(|op| op.is(async_::AWAIT));
         // By how many stages after what they await they are: the first one then implies others, where it can.
         let mut awaits: BTreeMap<(u32, Reverse<u32>), Vec<Op<'c>>> = BTreeMap::new();
         let mut by_level: BTreeMap<(u32, u32), Vec<Op<'c>>> = BTreeMap::new();
-        for &op in self.ops.iter().filter(|op| !op.is_pure()) {
+        for &op in self.ops.iter().filter(|op| !only_computes(**op)) {
             let Some(&level) = self.levels.get(&op) else {
                 continue;
             };
@@ -200,14 +229,18 @@ impl<'c> Staging<'c> {
         for ((_, Reverse(stage)), ops) in awaits {
             put(&mut schedule, stage, &mut ops.into_iter());
         }
+        let (mut ended, mut work): (Vec<Op>, Vec<Op>) = computed
+            .into_iter()
+            .chain(rest.iter().copied())
+            .partition(|op| deferred.contains(op));
+        if !ended.is_empty() {
+            put(&mut schedule, last, &mut work.drain(..));
+            put(&mut schedule, last + 1, &mut ended.drain(..));
+        }
         for ((_, level), ops) in by_level {
             put(&mut schedule, stages.of(level), &mut ops.into_iter());
         }
-        put(
-            &mut schedule,
-            last,
-            &mut computed.into_iter().chain(rest.iter().copied()),
-        );
+        put(&mut schedule, last, &mut work.into_iter());
         await_together(&mut schedule, &leading);
         schedule
     }
@@ -227,7 +260,7 @@ impl<'c> Staging<'c> {
             // Joins of tokens are made again where they are awaited.
             let is_late = if op.is(async_::JOIN) {
                 false
-            } else if op.is_pure() {
+            } else if only_computes(op) {
                 inputs(op).any(|value| {
                     self.own(value)
                         .is_some_and(|by| late.contains(&by) || self.loads_early(by))
@@ -244,7 +277,7 @@ impl<'c> Staging<'c> {
     }
 
     fn loads_early(&self, op: Op<'c>) -> bool {
-        !op.is_pure() && self.levels.contains_key(&op)
+        !only_computes(op) && self.levels.contains_key(&op)
     }
 
     /// The operations of the body that `token` stands for.

@@ -3,8 +3,8 @@
 use super::body::{Body, is_inside};
 use super::integers::{Arithmetic, Constants, Int, Place};
 use super::versions::{Slots, Versioned, version};
-use crate::analysis::memory::{BufferOrigin, base, buffer_origin, view_source};
-use crate::utils::alignment::{COPY_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
+use crate::analysis::memory::{BufferOrigin, base, buffer_origin, is_descriptor, view_source};
+use crate::utils::alignment::{COPY_ALIGNMENT, SWIZZLED_TILE_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
 use async_dialects::completion::{Completion, ExecutionScope};
 use async_mlir::ir::{Block, Definition, Op, Region, Use, Value, int_attr};
 use async_mlir::melior::Context;
@@ -192,7 +192,7 @@ impl<'c> Uses<'c> {
                 .flat_map(|op| op.operands().collect::<Vec<Value>>());
             let mut seen = FxHashSet::default();
             let used: Vec<(Value, Value)> = operands
-                .filter(|value| value.ty().is_mem_ref() && seen.insert(*value))
+                .filter(|value| (value.ty().is_mem_ref() || is_descriptor(*value)) && seen.insert(*value))
                 .filter(|value| !is_inside(body.around, *value))
                 .filter_map(|value| Some((value, *whats.get(&base(value))?)))
                 .collect();
@@ -311,8 +311,13 @@ fn tiles<'c>(body: &Body<'c>, versions: &[(Value<'c>, u32)]) -> FxHashMap<Value<
         return alignments;
     }
     for op in body.around.self_and_nested() {
-        let completion = Completion::of(op);
-        if completion.is_none_or(|completion| completion.scope != ExecutionScope::Block) {
+        let Some(completion) = Completion::of(op) else {
+            continue;
+        };
+        for matrix in completion.matrices.into_iter().flatten() {
+            alignments.insert(base(matrix), SWIZZLED_TILE_ALIGNMENT);
+        }
+        if completion.scope != ExecutionScope::Block {
             continue;
         }
         let tensor = op.operands().find(|operand| tensor_map(operand.ty()).is_some());

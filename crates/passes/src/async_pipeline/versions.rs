@@ -6,8 +6,8 @@ use crate::analysis::memory::view_source;
 use crate::utils::builders::compare;
 use async_mlir::arith::Predicate;
 use async_mlir::ir::{Definition, Mapping, Op, OpBuilder, Value};
-use async_mlir::melior::ir::Type;
 use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::melior::ir::{Type, TypeLike};
 use async_mlir::names::{arith, memref};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
@@ -40,6 +40,8 @@ pub(super) struct Slots<'a, 'c> {
     pub arithmetic: Arithmetic<'a, 'c>,
     /// Numbers that are counted from round to round: `(t + ahead) mod versions` for a pair of these.
     pub counters: Vec<((u32, u32), Int<'c>)>,
+    /// Such numbers that are worked out from the number of the round.
+    computed: Vec<((u32, u32), Int<'c>)>,
     /// All such numbers that are needed, in this round.
     numbers: FxHashMap<(u32, u32), Int<'c>>,
     needed: BTreeSet<(u32, u32)>,
@@ -83,6 +85,7 @@ impl<'a, 'c> Slots<'a, 'c> {
                 unsigned: true,
             },
             counters: counters.collect(),
+            computed: Vec::new(),
             numbers: FxHashMap::default(),
             needed,
             views: Scoped::default(),
@@ -99,8 +102,8 @@ impl<'a, 'c> Slots<'a, 'c> {
     pub fn start(&mut self, at: Place<'c>) {
         self.views.clear();
         self.numbers.clear();
-        for i in 0..self.counters.len() {
-            let ((versions, mut ahead), mut number) = self.counters[i];
+        let all: Vec<_> = self.counters.iter().chain(&self.computed).copied().collect();
+        for ((versions, mut ahead), mut number) in all {
             loop {
                 self.numbers.insert((versions, ahead), number);
                 ahead = (ahead + 1) % versions;
@@ -119,6 +122,34 @@ impl<'a, 'c> Slots<'a, 'c> {
             let ((versions, ahead), number) = self.counters[i];
             let known = self.numbers.get(&(versions, (ahead + 1) % versions)).copied();
             self.counters[i].1 = known.unwrap_or_else(|| self.after(at, number, versions));
+        }
+    }
+
+    /// Has counters for powers of two of versions no longer count, but be worked out.
+    pub fn compute(&mut self) {
+        let (computed, counters) = std::mem::take(&mut self.counters)
+            .into_iter()
+            .partition(|((versions, _), _)| versions.is_power_of_two());
+        (self.computed, self.counters) = (computed, counters);
+    }
+
+    /// Has them count again, from round `variable + further` on.
+    pub fn count(&mut self, at: Place<'c>, variable: Int<'c>, further: u32) {
+        self.set_computed(at, variable, further);
+        self.counters.append(&mut self.computed);
+    }
+
+    /// Works those out for round `variable + further`.
+    pub fn set_computed(&mut self, at: Place<'c>, variable: Int<'c>, further: u32) {
+        if self.computed.is_empty() {
+            return;
+        }
+        let arithmetic = self.arithmetic;
+        let round = in_32_bits(at, arithmetic, variable);
+        for ((versions, ahead), number) in &mut self.computed {
+            let ahead = i64::from((further + *ahead) % *versions);
+            let sum = arithmetic.add(at, round, Int::Constant(ahead));
+            *number = arithmetic.and(at, sum, i64::from(*versions) - 1);
         }
     }
 
@@ -183,6 +214,21 @@ impl<'a, 'c> Slots<'a, 'c> {
         self.made.push(view);
         view.result(0)
     }
+}
+
+/// The lower bits of `number`, which has at least as many.
+fn in_32_bits<'c>(at: Place<'c>, arithmetic: Arithmetic<'_, 'c>, number: Int<'c>) -> Int<'c> {
+    let Int::Value(value) = number else { return number };
+    if value.ty() == arithmetic.ty {
+        return number;
+    }
+    let name = if value.ty().is_index() {
+        arith::INDEX_CAST
+    } else {
+        arith::TRUNCI
+    };
+    let cast = OpBuilder::new(name, arithmetic.location).operands(&[value]);
+    Int::Value(at.make(cast.results(&[arithmetic.ty])).result(0))
 }
 
 /// A view like `view`, of another version of what that is a view of.

@@ -3,8 +3,12 @@
 //! It is true in the thread of the first warp that `elect.sync` picks, which is the same one whenever all of the warp
 //! take part. A block that is known to have fewer threads than a warp can't have them all take part; there it is the
 //! first thread.
+//!
+//! In a loop, a branch on it asks again, since it is the same thread: inside a branch that the whole first warp takes. `ptxas` then
+//! knows that one thread executes what is in there, and needs no loop over those that might (`BRA.U.ANY`) around each transfer.
 
-use crate::utils::builders::{compare, constant};
+use crate::utils::block_wide::{next_with_effect, only_if};
+use crate::utils::builders::{compare, constant, of_first_lane};
 use async_mlir::arith::Predicate;
 use async_mlir::gpu::{Dimension, block_threads};
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
@@ -12,6 +16,7 @@ use async_mlir::melior::Context;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::{arith, attr, gpu, nvvm, scf};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Threads of a warp.
 const WARP: i64 = 32;
@@ -26,10 +31,74 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
         location: elects[0].location(),
         before: first,
     };
-    let leader = at.leader(block_threads(function).is_some_and(|threads| threads < WARP.unsigned_abs()));
+    let threads = block_threads(function);
+    let in_loops: Vec<Op> = elects
+        .iter()
+        .flat_map(|elect| branches_in_loops(*elect))
+        .collect();
+    if threads.is_some_and(|threads| threads.is_multiple_of(WARP.unsigned_abs())) && !in_loops.is_empty() {
+        let in_first_warp = at.first_warp();
+        for branch in joined(in_loops) {
+            elect_again(branch, in_first_warp);
+        }
+    }
+    let leader = at.leader(threads.is_some_and(|threads| threads < WARP.unsigned_abs()));
     for elect in elects {
         elect.replace_with(&[leader]);
     }
+}
+
+/// The branches on `elect` that are in loops, and have nothing for the others to do.
+fn branches_in_loops(elect: Op<'_>) -> Vec<Op<'_>> {
+    let branches = elect.result(0).uses().into_iter().map(|used| used.owner);
+    let is_loop = |op: Op| matches!(op.name(), scf::FOR | scf::WHILE);
+    let is_one_way = |branch: Op| {
+        let others = branch.regions().nth(1);
+        branch.is(scf::IF) && others.is_none_or(|others| others.first().is_none())
+    };
+    branches
+        .filter(|branch| is_one_way(*branch) && branch.num_results() == 0 && branch.ancestors().any(is_loop))
+        .collect()
+}
+
+/// Makes one of branches between which nothing but computation happens; returns those that are left.
+fn joined(branches: Vec<Op<'_>>) -> Vec<Op<'_>> {
+    let all: FxHashSet<Op> = branches.iter().copied().collect();
+    let next = branches.iter().filter_map(|branch| {
+        let next = next_with_effect(*branch).filter(|next| all.contains(next));
+        Some((*branch, next?))
+    });
+    let next: FxHashMap<Op, Op> = next.collect();
+    let followers: FxHashSet<Op> = next.values().copied().collect();
+    let mut left = Vec::new();
+    for first in branches.into_iter().filter(|branch| !followers.contains(branch)) {
+        let mut row: Vec<Op> =
+            std::iter::successors(Some(first), |branch| next.get(branch).copied()).collect();
+        let Some(last) = row.pop() else { continue };
+        left.push(last);
+        let start = last.region(0).first().and_then(Block::first);
+        for branch in row {
+            let body = branch.region(0).first().map_or(Vec::new(), Block::ops);
+            for op in body.into_iter().filter(|op| !op.is_terminator()) {
+                if let Some(start) = start {
+                    op.move_before(start);
+                }
+            }
+            branch.erase();
+        }
+    }
+    left
+}
+
+/// Has the first warp elect a thread at `branch`, which that alone takes.
+fn elect_again<'c>(branch: Op<'c>, in_first_warp: Value<'c>) {
+    let location = branch.location();
+    let warp = only_if(in_first_warp, branch);
+    let elect = OpBuilder::new(nvvm::ELECT_SYNC, location)
+        .results(&[IntegerType::new(branch.context(), 1).into()])
+        .before(warp);
+    branch.move_before(warp);
+    branch.set_operand(0, elect.result(0));
 }
 
 /// Where operations are made.
@@ -63,6 +132,17 @@ impl<'c> InsertionPoint<'c> {
                 .at_end(block);
         }
         branch.result(0)
+    }
+
+    /// Whether it is the first warp, in a register that the warp shares.
+    fn first_warp(&self) -> Value<'c> {
+        let i32 = IntegerType::new(self.context, 32).into();
+        let warp = self.compute(arith::DIVUI, self.linear_thread(), self.index(WARP));
+        let cast = OpBuilder::new(arith::INDEX_CAST, self.location).operands(&[warp]);
+        let warp = cast.results(&[i32]).before(self.before).result(0);
+        let warp = of_first_lane(warp, self.before);
+        let first = constant(self.location, i32, 0).before(self.before).result(0);
+        self.compare(Predicate::Equal, warp, first)
     }
 
     /// `x + size_x * (y + size_y * z)`

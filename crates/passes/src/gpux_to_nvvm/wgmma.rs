@@ -15,11 +15,14 @@
 //! **Refusals.** Accumulators that functions hand to each other, those that upstream would store elsewhere, and A in registers
 //! that a loop hands on while it is read.
 
+mod descriptors;
 mod fragments;
 mod product;
 mod registers;
 mod rotations;
+mod store;
 
+use self::descriptors::Descriptors;
 use self::product::Product;
 use self::registers::Accumulators;
 use super::buffers::Buffers;
@@ -74,8 +77,9 @@ pub(super) fn lower<'c>(
         accumulators.keep(&read);
     }
     // First: what begins with zeros that are written looks at what writes them.
+    let mut descriptors = Descriptors::new(function.context());
     for (op, product) in products {
-        accumulators.multiply(op, &product);
+        accumulators.multiply(op, &product, &mut descriptors);
     }
     for op in others {
         if op.is(gpux::READ_FRAGMENT) {
@@ -110,7 +114,8 @@ fn refuse_calls<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
 /// Returns an error if upstream stores an accumulator elsewhere than where it belongs: of several blocks of 64 rows, all are where
 /// they should be only if there are 128 columns.
 fn refuse_stores<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
-    for &op in ops.iter().filter(|op| op.is(nvgpu::WARPGROUP_MMA_STORE)) {
+    let stores = ops.iter().filter(|op| op.is(nvgpu::WARPGROUP_MMA_STORE));
+    for &op in stores.filter(|op| !store::is_of_several(**op)) {
         let shape = accumulated_matrix(op.operand(0).ty()).and_then(vector_shape);
         let Some([Some(rows), Some(columns)]) = shape.as_ref().map(|shape| &shape.sizes[..]) else {
             continue;
@@ -142,6 +147,9 @@ fn fence(block: Block<'_>) {
         } else if op.num_regions() > 0 || is_call(op) || op.operands().chain(op.results()).any(is_accumulator)
         {
             // What it does to registers is not known, or it accesses those of an accumulator.
+            fenced = false;
+        } else if op.is(nvgpu::MBARRIER_TRY_WAIT_PARITY) {
+            // It becomes a loop, after which ptxas wants another fence (C7519).
             fenced = false;
         }
     }

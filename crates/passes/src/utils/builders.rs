@@ -5,7 +5,8 @@ use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::melior::ir::attribute::IntegerAttribute;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Location, Type};
-use async_mlir::names::{affine, arith, attr, scf};
+use async_mlir::names::{affine, arith, attr, gpu, scf};
+use async_mlir::types::known_attribute;
 
 /// A constant of an integer type, or of `index`.
 pub(crate) fn constant<'c>(location: Location<'c>, ty: Type<'c>, value: i64) -> OpBuilder<'c> {
@@ -41,4 +42,20 @@ pub(crate) fn compare<'c>(
         .operands(&[left, right])
         .results(&[IntegerType::new(context, 1).into()])
         .attr(attr::PREDICATE, predicate.attribute(context))
+}
+
+/// What the first thread of the warp has of `value`, an `i32`, before `op`, to which the whole warp comes.
+pub(crate) fn of_first_lane<'c>(value: Value<'c>, op: Op<'c>) -> Value<'c> {
+    const WARP: i64 = 32;
+    let number = |number| constant(op.location(), value.ty(), number).before(op).result(0);
+    let [lane, width] = [0, WARP].map(number);
+    OpBuilder::new(gpu::SHUFFLE, op.location())
+        .operands(&[value, lane, width])
+        .results(&[value.ty(), IntegerType::new(op.context(), 1).into()])
+        .attr(
+            attr::MODE,
+            known_attribute(op.context(), "#gpu<shuffle_mode idx>"),
+        )
+        .before(op)
+        .result(0)
 }

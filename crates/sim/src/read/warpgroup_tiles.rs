@@ -22,6 +22,8 @@ const K: usize = 64;
 const STEP: usize = 32;
 /// The bytes of a row, and of an address in descriptors.
 const LINE: u64 = 128;
+/// The threads of a warpgroup.
+const WARPGROUP: u32 = 128;
 const UNIT: u64 = 16;
 
 /// The numbers of rows and columns, and the type of the elements.
@@ -312,12 +314,18 @@ impl<'c> Reader<'c> {
         if number(shape.element) != Some(elem) || shape.sizes.len() != 2 {
             return Err(Unknown::operation(op));
         }
-        if rows > ROWS && columns != 2 * ROWS {
+        let in_warpgroup = self.code.block.is_some_and(|[x, ..]| x > WARPGROUP) && is_beside_gpux(op);
+        if rows > ROWS && columns != 2 * ROWS && !in_warpgroup {
             let message = "upstream stores accumulators of more than 64 rows where they belong only if they have 128 columns";
             return Err(Unknown::new(op, message));
         }
         let (value, view) = (self.operand(op, 0), self.operand(op, 1));
-        let store = Warpgroup::Store { value, view, columns };
+        let store = Warpgroup::Store {
+            value,
+            view,
+            columns,
+            in_warpgroup,
+        };
         self.emit(op, Instruction::Warpgroup(store));
         Ok(())
     }
@@ -332,6 +340,18 @@ fn fits(([rows, columns], elem): &Matrix) -> bool {
 fn vector_matrix(ty: Type<'_>) -> Option<Matrix> {
     let shape = types::vector_shape(accumulated_matrix(ty)?)?;
     matrix_of(&shape.sizes, Some(shape.element))
+}
+
+/// Returns true if `op` is in a function that multiplies by `gpux.wgmma`: `--gpux-to-nvvm` lowers its stores, if the block is known to
+/// have several warpgroups.
+fn is_beside_gpux(op: Op<'_>) -> bool {
+    let function = op.ancestors().find(|outer| outer.is_function());
+    function.is_some_and(|function| {
+        function
+            .self_and_nested()
+            .into_iter()
+            .any(|op| op.is(gpux::WGMMA))
+    })
 }
 
 /// A memref of two known sizes.

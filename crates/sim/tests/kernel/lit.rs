@@ -166,7 +166,8 @@ pub fn call(code: &Code, seed: u64) -> Call {
         arguments: arguments.collect(),
         budget: 1 << 14,
         seed,
-        dynamic_workgroup: 1 << 16,
+        // As much as a block has.
+        dynamic_workgroup: 227 << 10,
         ..Call::of(if seed.is_multiple_of(2) { 1 } else { 32 })
     }
 }

@@ -23,7 +23,10 @@ pub const SCHEDULES: [Adversary; 4] = [
 pub fn shape() -> impl Strategy<Value = String> {
     let epilogue = prop_oneof![Just("peel"), Just("predicate")];
     let short = prop_oneof![2 => Just("guard"), 1 => Just("branch")];
-    (epilogue, short).prop_map(|(epilogue, short)| format!("epilogue={epilogue} short-trips={short}"))
+    let slots = any::<bool>();
+    (epilogue, short, slots).prop_map(|(epilogue, short, slots)| {
+        format!("epilogue={epilogue} short-trips={short} computed-slots={slots}")
+    })
 }
 
 /// How a kernel is called. Each bit of `pattern` is the condition of an iteration.

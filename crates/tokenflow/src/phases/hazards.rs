@@ -161,7 +161,7 @@ impl<'t> Hazards<'t> {
             Inst::Access { buffer, kind } => {
                 let pending = match kind {
                     AccessKind::Read if self.fence_reads => READ | UNFENCED,
-                    AccessKind::Read => READ,
+                    AccessKind::Read | AccessKind::AsyncRead => READ,
                     AccessKind::Write => WRITTEN | UNFENCED,
                     AccessKind::Copy => WRITTEN | UNFENCED | COPIED,
                 };

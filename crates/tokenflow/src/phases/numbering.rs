@@ -21,7 +21,7 @@ use super::arm_counts::UNBOUNDED;
 use super::ids::{BlockId, IndexVec, PhaseId, PhiId, RegionOpId, RingId};
 use super::partition::{EdgeId, Partition, PhaseValue};
 use super::placement::{DefinedBy, Placement};
-use super::rings::Rings;
+use super::rings::{MAX_DEPTH, Rings};
 use super::tree::{Inst, Tree, Trips};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -109,6 +109,29 @@ fn expensive(
         expensive[rings.phi[phi]] &= !incoming.iter().any(|&((op, _), _)| closed(op));
     }
     expensive
+}
+
+/// Makes rings deeper that have a counter for the sake of their depth alone: with a power of two of mbarriers, slot and parity are
+/// bits of the number.
+pub(super) fn deepen(tree: &Tree, rings: &mut Rings, numbers: &mut Numbering) {
+    for ring in rings.depth.ids().collect::<Vec<_>>() {
+        let deeper = rings.depth[ring].next_power_of_two();
+        if !numbers.expensive[ring] || numbers.unknown_numbers[ring] || deeper > MAX_DEPTH {
+            continue;
+        }
+        let phases = rings.phase.iter().zip(&numbers.phase);
+        let mut own = phases
+            .chain(rings.phi.iter().zip(&numbers.phi))
+            .filter(|(of, _)| **of == ring);
+        if own.all(|(_, number)| {
+            number
+                .as_ref()
+                .is_some_and(|number| !number.is_expensive(tree, deeper))
+        }) {
+            rings.depth[ring] = deeper;
+            numbers.expensive[ring] = false;
+        }
+    }
 }
 
 struct Numberer<'t> {

@@ -5,7 +5,7 @@ use super::availability::without_available;
 use super::hazards::{Allocated, Syncs, required_syncs};
 use super::ids::{BlockId, IndexVec, LoadId, PhaseId, PhiId, RingId};
 use super::mbarrier_lifetime::{extent, scope};
-use super::numbering::{Numbering, number_phases};
+use super::numbering::{Numbering, deepen, number_phases};
 use super::partition::{self, Partition, PhaseValue};
 use super::placement::{Placement, place_phases};
 use super::plan::{Incoming, Phase, Phi, Plan, Ring};
@@ -14,9 +14,34 @@ use super::rings::{InstPositions, Rings};
 use super::simplify::simplify;
 use super::tree::Tree;
 
-/// Plans the phases of all loads of a function.
+/// What a plan may do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Reads through the generic proxy are fenced from later asynchronous writes, too.
+    pub fence_reads: bool,
+    /// Rings have a power of two of mbarriers where that spares a counter, instead of as few as can be.
+    pub round_rings: bool,
+}
+
+/// Plans the phases of all loads of a function, with as few mbarriers as can be.
 #[must_use]
 pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
+    plan_with(
+        tree,
+        Options {
+            fence_reads,
+            round_rings: false,
+        },
+    )
+}
+
+/// Plans the phases of all loads of a function.
+#[must_use]
+pub fn plan_with(tree: &Tree, options: Options) -> Plan {
+    let Options {
+        fence_reads,
+        round_rings,
+    } = options;
     let tree = &simplify(tree);
     let sites = InstPositions::new(tree);
     let placement = place_phases(tree);
@@ -33,14 +58,17 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         fence_reads,
     };
     let Allocation {
-        rings,
+        mut rings,
         always_awaited,
     } = match allocator.allocate() {
         Ok(allocation) => allocation,
         Err(loads) => return unallocated(loads),
     };
     let scope = scope(tree, &placement, &sites, &partition);
-    let numbering = number_phases(tree, &placement, &partition, &rings, &always_awaited, scope);
+    let mut numbering = number_phases(tree, &placement, &partition, &rings, &always_awaited, scope);
+    if round_rings {
+        deepen(tree, &mut rings, &mut numbering);
+    }
     let allocated = Allocated {
         partition: &partition,
         rings: &rings,

@@ -88,7 +88,7 @@ pub enum Inst {
     Fence,
     /// Threads wait for copies of their own, which have written by now.
     WaitForCopies,
-    /// Threads access memory through the generic proxy.
+    /// Threads access memory, through the generic proxy unless the kind says otherwise.
     Access {
         /// What.
         buffer: Buffer,
@@ -109,6 +109,8 @@ pub enum Inst {
 pub enum AccessKind {
     /// They read.
     Read,
+    /// They have started a read through the asynchronous proxy, or have waited for one that is over now.
+    AsyncRead,
     /// They write, and may read.
     Write,
     /// They start copies, which write any time until they are waited for.

@@ -30,6 +30,7 @@ use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use proptest::{prelude::*, prop_assert};
 use run::{Depths, Fault, run};
 use std::cell::{Cell, RefCell};
+use tokenflow::phases::{Options, plan_with};
 
 /// The choices of an execution: the same for each program.
 fn execution(number: u16) -> TestRng {
@@ -91,6 +92,34 @@ fn plans_are_sound() {
         in_vain * 10_000 <= waits,
         "{in_vain} of {waits} waits are for phases that no await asked for"
     );
+}
+
+/// Rings of a power of two of mbarriers are as sound, and none of them has a counter for its depth alone.
+#[test]
+fn rounded_plans_are_sound() {
+    let deeper = Cell::new(0);
+    check(1000, |Planned { tree, plan }| {
+        let options = Options {
+            fence_reads: false,
+            round_rings: true,
+        };
+        let rounded = plan_with(&tree, options);
+        for (ring, fewest) in rounded.rings.iter().zip(&plan.rings) {
+            if ring.depth != fewest.depth {
+                prop_assert_eq!(ring.depth, fewest.depth.next_power_of_two());
+                prop_assert!(fewest.has_counter && !ring.has_counter);
+                add(&deeper, 1);
+            }
+        }
+        let mut depths = Depths::new(&rounded);
+        for number in 0..12 {
+            if let Err(error) = run(&tree, &rounded, &mut execution(number), Fault::None, &mut depths) {
+                prop_assert!(false, "execution {number}: {error}");
+            }
+        }
+        Ok(())
+    });
+    assert!(deeper.get() > 0, "some rings are deeper");
 }
 
 #[test]

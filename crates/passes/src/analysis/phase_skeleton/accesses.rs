@@ -6,7 +6,10 @@
 //! another memory space, what is in that space.
 
 use crate::analysis::buffer_parts::{ByteView, overlapping};
-use crate::analysis::memory::{Access, BufferOrigin, Effects, base, buffer_origin, effects, view_source};
+use crate::analysis::memory::{
+    Access, BufferOrigin, Effects, base, buffer_origin, effects, is_descriptor, view_source,
+};
+use async_dialects::completion::{Completion, ExecutionScope};
 use async_dialects::names::gpux;
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
@@ -85,6 +88,7 @@ impl<'c> Buffers<'c> {
         let mut found = Vec::new();
         for effect in effects {
             let kind = match effect.access {
+                Access::AsyncRead if is_descriptor(effect.memory) => AccessKind::AsyncRead,
                 Access::Read | Access::AsyncRead => AccessKind::Read,
                 Access::Write => AccessKind::Write,
                 Access::AsyncWrite => AccessKind::Copy,
@@ -100,6 +104,9 @@ impl<'c> Buffers<'c> {
 
 impl Buffers<'_> {
     fn may_be_workgroup(&self, memory: Value<'_>) -> bool {
+        if is_descriptor(memory) {
+            return true;
+        }
         let is_pointer = !memory.ty().is_mem_ref();
         if is_workgroup(memory.ty()) || !self.cast && !is_pointer {
             return is_workgroup(memory.ty());
@@ -146,8 +153,15 @@ fn root(memref: Value<'_>) -> Option<Root<'_>> {
     }
 }
 
-/// Returns true if `op` is, if anything, a load or store of a whole block in issued form. Whoever wrote it has seen to what comes before and
-/// after: what it accesses is known to be complete by waits and barriers that are there to be seen.
+/// Returns true if `op` is, if anything, a load or store of a whole block in issued form, or a multiplication in counted form. Whoever
+/// wrote it has seen to what comes before and after: what it accesses is known to be complete by waits and barriers that are there
+/// to be seen.
 fn is_issued_by_hand(op: Op<'_>) -> bool {
-    op.dialect() == gpux::NAMESPACE && !op.is(gpux::COPY)
+    op.dialect() == gpux::NAMESPACE && !op.is(gpux::COPY) && !is_warpgroup_reader(op)
+}
+
+/// Returns true if `op` starts something for a warpgroup that reads until its token is complete.
+pub(super) fn is_warpgroup_reader(op: Op<'_>) -> bool {
+    Completion::of(op)
+        .is_some_and(|completion| completion.scope == ExecutionScope::Warpgroup && completion.done.is_some())
 }

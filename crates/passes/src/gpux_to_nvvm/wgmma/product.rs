@@ -5,16 +5,16 @@
 //! more of its rows. (PTX ISA, "Asynchronous warpgroup level matrix multiply-accumulate instructions", Shared memory matrix
 //! layout.)
 
+use super::ROWS;
+use super::descriptors::{Descriptors, UNIT};
 use super::fragments::writes_zeros;
 use super::registers::{Accumulators, constraint, members};
-use super::{ROWS, cast};
-use crate::utils::builders::constant;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::melior::Context;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Attribute, Type, TypeLike};
-use async_mlir::names::{arith, attr, builtin, llvm, nvgpu, nvvm};
+use async_mlir::names::{attr, builtin, llvm, nvgpu, nvvm};
 use async_mlir::nvgpu::{accumulated_matrix, described_matrix};
 use async_mlir::types::{bit_width, known_attribute, memref_shape, vector_shape};
 
@@ -24,8 +24,6 @@ const ROW_BYTES: i64 = 128;
 const STEP_BYTES: i64 = 32;
 /// The registers of A that it multiplies, where A is in registers.
 const STEP_REGISTERS: i64 = 4;
-/// What a descriptor counts addresses in, in bytes.
-const UNIT: i64 = 16;
 
 /// A or B.
 struct Factor<'c> {
@@ -248,12 +246,10 @@ enum Left<'c> {
 
 impl<'c> Accumulators<'c> {
     /// Lowers a multiplication.
-    pub fn multiply(&self, op: Op<'c>, product: &Product<'c>) {
+    pub fn multiply(&self, op: Op<'c>, product: &Product<'c>, descriptors: &mut Descriptors<'c>) {
         let [a, b, accumulator] = [0, 1, 2].map(|i| op.operand(i));
-        let i64 = IntegerType::new(self.context, 64).into();
-        let descriptor = |matrix| cast(matrix, i64, op.location()).before(op).result(0);
-        let all_of_a = if product.a.in_registers { a } else { descriptor(a) };
-        let b = descriptor(b);
+        let in_memory = (!product.a.in_registers).then(|| descriptors.of(op, a));
+        let b = descriptors.of(op, b);
         let is_zero = is_zero(accumulator);
         let sum = op.result(0).ty();
         let rows = members(sum);
@@ -266,18 +262,20 @@ impl<'c> Accumulators<'c> {
                 } else {
                     (self.extract(op, accumulator, i, block), true)
                 };
-                let of_a = product.a.in_registers.then(|| self.rows(op, all_of_a, i));
+                let registers = product.a.in_registers.then(|| self.rows(op, a, i));
                 product.steps(i).fold(sum, |sum, [offset, offset_b]| {
                     let adds = std::mem::replace(&mut adds, true);
-                    let a = match &of_a {
-                        None => Left::Memory(advanced(op, all_of_a, offset)),
-                        Some(registers) => {
+                    let a = match in_memory {
+                        Some(a) => Left::Memory(descriptors.advanced(op, a, offset)),
+                        None => {
                             let first = usize::try_from(offset).unwrap_or(0);
                             let step = usize::try_from(STEP_REGISTERS).unwrap_or(0);
-                            Left::Registers(registers[first..first + step].to_vec())
+                            let registers = registers.iter().flatten().skip(first).take(step);
+                            Left::Registers(registers.copied().collect())
                         }
                     };
-                    product.step(op, &a, advanced(op, b, offset_b), sum, adds)
+                    let b = descriptors.advanced(op, b, offset_b);
+                    product.step(op, &a, b, sum, adds)
                 })
             })
             .collect();
@@ -297,19 +295,4 @@ fn is_zero(accumulator: Value<'_>) -> bool {
     let cast = Some(op).filter(|cast| cast.is(builtin::UNREALIZED_CONVERSION_CAST));
     let init = cast.and_then(|cast| cast.operand(0).defining_op());
     init.is_some_and(|init| init.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR))
-}
-
-/// The descriptor of what lies further on.
-fn advanced<'c>(op: Op<'c>, descriptor: Value<'c>, offset: i64) -> Value<'c> {
-    if offset == 0 {
-        return descriptor;
-    }
-    let offset = constant(op.location(), descriptor.ty(), offset)
-        .before(op)
-        .result(0);
-    OpBuilder::new(arith::ADDI, op.location())
-        .operands(&[descriptor, offset])
-        .results(&[descriptor.ty()])
-        .before(op)
-        .result(0)
 }

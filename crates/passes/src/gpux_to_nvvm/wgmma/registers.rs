@@ -1,6 +1,6 @@
 //! Matrices in registers: structs of them, in the place of upstream's type.
 
-use super::{ROWS, cast};
+use super::{ROWS, cast, store};
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::llvm::{Aggregate, aggregate, structure};
 use async_mlir::melior::Context;
@@ -159,6 +159,15 @@ impl<'c> Accumulators<'c> {
         let mut value = op.operand(index);
         if !op.is(nvgpu::WARPGROUP_MMA) {
             value = self.read(op, value, registers);
+        }
+        if op.is(nvgpu::WARPGROUP_MMA_STORE) && store::is_of_several(op) {
+            let blocks =
+                (0..registers.blocks).map(|i| self.extract(op, value, i, registers.block(self.context)));
+            let blocks: Vec<Value> = blocks.collect();
+            store::lower(op, registers, |block, i| {
+                self.extract(op, blocks[block], i, registers.element)
+            });
+            return;
         }
         op.set_operand(index, cast(value, ty, op.location()).before(op).result(0));
     }

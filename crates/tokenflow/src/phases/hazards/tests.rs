@@ -37,6 +37,8 @@ fn a_load_waits_for_reads_and_passes_on_writes() {
     for (kind, fence_reads, expected) in [
         (AccessKind::Read, false, BARRIER),
         (AccessKind::Read, true, BOTH),
+        (AccessKind::AsyncRead, false, BARRIER),
+        (AccessKind::AsyncRead, true, BARRIER),
         (AccessKind::Write, false, BOTH),
     ] {
         let mut b = Build::new();
