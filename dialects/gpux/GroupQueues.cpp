@@ -142,7 +142,12 @@ const GroupQueue *WgmmaOp::getGroupQueue() {
   return &gpux::getGroupQueue(Queue::Wgmma);
 }
 Value WgmmaOp::getDoneToken() { return getToken(); }
-SmallVector<Value, 2> WgmmaOp::getAsyncMatrices() { return {getA(), getB()}; }
+SmallVector<Value, 2> WgmmaOp::getAsyncMatrices() {
+  // A may be in registers.
+  if (!isa<nvgpu::WarpgroupMatrixDescriptorType>(getA().getType()))
+    return {getB()};
+  return {getA(), getB()};
+}
 ExecutionScope WgmmaOp::getExecutionScope() {
   return ExecutionScope::Warpgroup;
 }

@@ -7,6 +7,7 @@
 // RUN: nvdisasm %t.cubin > %t.sass
 // RUN: FileCheck %s --input-file %t.sass --check-prefix=SASS
 // RUN: FileCheck %s --input-file %t.sass --check-prefix=TYPES
+// RUN: FileCheck %s --input-file %t.sass --check-prefix=MORE
 
 // SILENT-NOT: {{.}}
 
@@ -33,6 +34,15 @@
 !bf_map = !nvgpu.tensormap.descriptor<tensor = memref<32x64xbf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !bf = !nvgpu.warpgroup.descriptor<tensor = memref<32x64xbf16, #gpu.address_space<workgroup>>>
 !narrow = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+!i8a_tile = memref<64x128xi8, #gpu.address_space<workgroup>>
+!i8a_map = !nvgpu.tensormap.descriptor<tensor = memref<64x128xi8, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!i8a = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xi8, #gpu.address_space<workgroup>>>
+!i8b_tile = memref<24x128xi8, #gpu.address_space<workgroup>>
+!i8b_map = !nvgpu.tensormap.descriptor<tensor = memref<24x128xi8, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!i8b = !nvgpu.warpgroup.descriptor<tensor = memref<24x128xi8, #gpu.address_space<workgroup>>>
+!integers = !nvgpu.warpgroup.accumulator<fragmented = vector<64x24xi32>>
+!halves = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf16>>
+!fragment = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xbf16>>
 !square = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 
 gpu.module @wgmma {
@@ -104,6 +114,43 @@ gpu.module @wgmma {
     async.await %t0, %t1, %t2
     nvgpu.warpgroup.mma.store %1, %out : !narrow to memref<64x8xf32>
     nvgpu.warpgroup.mma.store %2, %more : !square to memref<64x64xf32>
+    gpu.return
+  }
+
+  // Sums of f16 and of integers, and A from registers.
+  // MORE-LABEL: .text.more_types:
+  // MORE-COUNT-4: IGMMA.64x24x32.S8.S8
+  // MORE-COUNT-4: HGMMA.64x64x16.F16 R{{[0-9]+}}, gdesc
+  // MORE-COUNT-4: HGMMA.64x64x16.F32.BF16 R{{[0-9]+}}, R{{[0-9]+}}, gdesc
+  gpu.func @more_types(%i8a_map: !i8a_map, %i8b_map: !i8b_map, %map: !map, %bf_map: !bf_map, %from: memref<64x8x2x2xbf16>, %out: memref<3x2x2xi32>, %more: memref<8x2x2xf16>, %last: memref<64x64xf32>)
+      workgroup(%i8a_tile: !i8a_tile {llvm.align = 1024 : i64}, %i8b_tile: !i8b_tile {llvm.align = 1024 : i64}, %tile: !tile {llvm.align = 1024 : i64}, %bf_tile: memref<64x64xbf16, #gpu.address_space<workgroup>> {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %i8a = nvgpu.warpgroup.generate.descriptor %i8a_tile, %i8a_map : !i8a_tile, !i8a_map -> !i8a
+    %i8b = nvgpu.warpgroup.generate.descriptor %i8b_tile, %i8b_map : !i8b_tile, !i8b_map -> !i8b
+    %matrix = nvgpu.warpgroup.generate.descriptor %tile, %map : !tile, !map -> !matrix
+    %bf = nvgpu.warpgroup.generate.descriptor %bf_tile, %bf_map : memref<64x64xbf16, #gpu.address_space<workgroup>>, !bf_map -> !nvgpu.warpgroup.descriptor<tensor = memref<64x64xbf16, #gpu.address_space<workgroup>>>
+    %sevens = arith.constant dense<7> : vector<1x3x2x2xi32>
+    %zeros = arith.constant dense<0.0> : vector<1x8x2x2xf16>
+    %i = gpux.write_fragment %sevens : vector<1x3x2x2xi32> to !integers
+    %h = gpux.write_fragment %zeros : vector<1x8x2x2xf16> to !halves
+    %s = nvgpu.warpgroup.mma.init.accumulator -> !square
+    %zero = arith.constant 0.0 : bf16
+    %t = gpu.lane_id
+    %numbers = vector.transfer_read %from[%t, %c0, %c0, %c0], %zero {in_bounds = [true, true, true, true]} : memref<64x8x2x2xbf16>, vector<1x8x2x2xbf16>
+    %a = gpux.write_fragment %numbers : vector<1x8x2x2xbf16> to !fragment
+    %0, %t0 = gpux.wgmma async %i8a, %i8b, %i {transpose_b} : !i8a, !i8b, !integers
+    async.await %t0
+    %1, %t1 = gpux.wgmma async %matrix, %matrix, %h : !matrix, !matrix, !halves
+    async.await %t1
+    %2, %t2 = gpux.wgmma async %a, %bf, %s : !fragment, !nvgpu.warpgroup.descriptor<tensor = memref<64x64xbf16, #gpu.address_space<workgroup>>>, !square
+    async.await %t2
+    %n0 = gpux.read_fragment %0 : !integers to vector<1x3x2x2xi32>
+    %n1 = gpux.read_fragment %1 : !halves to vector<1x8x2x2xf16>
+    %v0 = vector.shape_cast %n0 : vector<1x3x2x2xi32> to vector<3x2x2xi32>
+    %v1 = vector.shape_cast %n1 : vector<1x8x2x2xf16> to vector<8x2x2xf16>
+    vector.transfer_write %v0, %out[%c0, %c0, %c0] {in_bounds = [true, true, true]} : vector<3x2x2xi32>, memref<3x2x2xi32>
+    vector.transfer_write %v1, %more[%c0, %c0, %c0] {in_bounds = [true, true, true]} : vector<8x2x2xf16>, memref<8x2x2xf16>
+    nvgpu.warpgroup.mma.store %2, %last : !square to memref<64x64xf32>
     gpu.return
   }
 }

@@ -25,6 +25,7 @@ operations! {
         ELECT = "elect",
         HOST_ALLOC = "host_alloc",
         MEMSET = "memset",
+        READ_FRAGMENT = "read_fragment",
         SET_FLAG = "set_flag",
         TMA_LOAD = "tma_load",
         TMA_STORE = "tma_store",
@@ -32,6 +33,7 @@ operations! {
         WAIT_FLAG = "wait_flag",
         WAIT_GROUP = "wait_group",
         WGMMA = "wgmma",
+        WRITE_FRAGMENT = "write_fragment",
     }
     transform "transform" {
         ASYNC_PIPELINE = "async.pipeline",

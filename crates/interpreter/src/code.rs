@@ -24,7 +24,7 @@ pub use self::together::{
     VoteKind, WarpReduce,
 };
 pub use self::vector::{Contraction, Part, Term, VectorOp};
-pub use self::warpgroup::{Factor, Warpgroup, Wgmma};
+pub use self::warpgroup::{Factor, Left, LeftFragment, Warpgroup, Wgmma};
 use crate::value::{Elem, Value};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -45,7 +45,7 @@ use crate::code::{Code, Init, Reg};
 use crate::memory::{Contents, Memory, Space};
 use crate::refine::Trace;
 use crate::timeline::Recorder;
-use crate::value::{BufferId, CopyId, Guard, Value};
+use crate::value::{BufferId, CopyId, Guard, Pending, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -124,6 +124,8 @@ struct Thread {
     /// When registers that flow into accumulators were written, and when the last `wgmma.fence` was, both in steps.
     written: FxHashMap<Reg, u64>,
     fenced: Option<u64>,
+    /// The multiplications that read registers as A, and perhaps are not done.
+    reads: FxHashMap<Reg, Vec<Pending>>,
 }
 
 impl Thread {
@@ -142,6 +144,7 @@ impl Thread {
             printed: String::new(),
             written: FxHashMap::default(),
             fenced: None,
+            reads: FxHashMap::default(),
         }
     }
 }
@@ -218,6 +221,8 @@ pub struct Machine<'c> {
     early: RefCell<Vec<(CopyId, Guard)>>,
     /// The registers whose numbers flow into accumulators of warpgroups unchanged.
     accumulators: FxHashSet<Reg>,
+    /// Those of A among them, each with those that its numbers are taken from.
+    fragments: FxHashMap<Reg, Box<[Reg]>>,
 }
 
 impl<'c> Machine<'c> {
@@ -260,6 +265,7 @@ impl<'c> Machine<'c> {
             bulk: Vec::new(),
             early: RefCell::default(),
             accumulators: accumulators::registers(code),
+            fragments: accumulators::fragments(code),
         }
     }
 

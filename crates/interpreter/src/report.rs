@@ -8,6 +8,7 @@ mod warpgroup;
 pub use self::bulk::MAX_TX;
 use self::waits::Waits;
 pub use self::waits::{CopyWaits, Groups, Missed, NthWait, Own, PhaseOf, StaleWait, Wait, Waited};
+pub use self::warpgroup::Unfenced;
 
 use crate::value::BufferId;
 use std::collections::BTreeMap;

@@ -67,6 +67,7 @@ impl Pass for GpuxToNvvm {
             Dialect::NVGPU,
             Dialect::NVVM,
             Dialect::SCF,
+            Dialect::VECTOR,
         ],
         statistics: &[
             StatisticInfo {
@@ -119,7 +120,7 @@ impl Pass for GpuxToNvvm {
         for (function, elects) in by_function(elects) {
             elect::lower(function, &elects);
         }
-        let multiplied = multiplications.len() as u64;
+        let multiplied = multiplications.iter().filter(|op| op.is(gpux::WGMMA)).count() as u64;
         for (function, multiplications) in by_function(multiplications) {
             wgmma::lower(function, &multiplications, &mut buffers)?;
         }
@@ -150,7 +151,7 @@ struct Device<'c> {
     /// Block-wide loads and stores.
     transfers: Vec<Op<'c>>,
     elects: Vec<Op<'c>>,
-    /// Those of warpgroups.
+    /// Multiplications of warpgroups, and what reads and writes the registers of their matrices.
     multiplications: Vec<Op<'c>>,
     /// Functions of device code, whose arguments are lowered as well.
     functions: Vec<Op<'c>>,
@@ -183,6 +184,7 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
             }
             gpux::ELECT => found.elects.push(op),
             gpux::WGMMA if op.num_results() == 1 => found.multiplications.push(op),
+            gpux::READ_FRAGMENT | gpux::WRITE_FRAGMENT => found.multiplications.push(op),
             gpux::TMA_LOAD | gpux::BULK_LOAD => {
                 let help = "run --gpux-tokens-to-mbarriers before --gpux-to-nvvm";
                 return Err(PassError::new(op, HAS_TOKEN).note(op, help));

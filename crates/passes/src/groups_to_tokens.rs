@@ -13,7 +13,7 @@
 //! that tokens can't be carried through has to do with it; a call or inline assembly may have; a function that is no kernel
 //! may return with groups in flight; a wait is for reads alone, and groups would have the tokens.
 //!
-//! The steps, each a module: [`read`] finds the queues and what is on them, `tokenflow` lifts them, [`convert`] makes the
+//! The steps, each a module: [`warpgroup`] takes upstream's multiplications apart, [`read`] finds the queues and what is on them, `tokenflow` lifts them, [`convert`] makes the
 //! operations that have tokens, [`emit`] writes the rest.
 
 mod accesses;
@@ -22,6 +22,7 @@ mod emit;
 mod pointers;
 mod read;
 mod stores;
+mod warpgroup;
 
 use crate::utils::device::{device_code, own_ops};
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
@@ -81,7 +82,14 @@ impl Pass for GroupsToTokens {
             weaken: cx.bool("weaken"),
         };
         for code in device_code(op) {
-            let counts = lift_queues(code, options, &|_| true);
+            let imported = warpgroup::import(code);
+            if let Err(refusal) = &imported {
+                refusal.remark_of(warpgroup::QUEUE, "stays in counted form");
+                cx.count("kept", 1);
+            }
+            // What is left of upstream's also commits and waits.
+            let wanted = |queue: GroupQueue| imported.is_ok() || queue.name() != warpgroup::QUEUE;
+            let counts = lift_queues(code, options, &wanted);
             cx.count("awaits", counts.awaits);
             cx.count("dropped", counts.dropped);
             cx.count("queues", counts.lifted.len() as u64);
@@ -164,7 +172,11 @@ impl<'c> Refusal<'c> {
     }
 
     fn remark(&self, queue: GroupQueue, what: &str) {
-        let message = format!("queue {} {what}: {}", queue.name(), self.why);
+        self.remark_of(queue.name(), what);
+    }
+
+    fn remark_of(&self, queue: &str, what: &str) {
+        let message = format!("queue {queue} {what}: {}", self.why);
         Diagnostic::remark(self.at.location(), message).emit();
     }
 }

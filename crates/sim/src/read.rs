@@ -32,6 +32,7 @@ mod unknown;
 mod vectors;
 mod views;
 mod warpgroup;
+mod warpgroup_assembly;
 mod warpgroup_tiles;
 mod wmma;
 

@@ -222,7 +222,7 @@ impl AddAssign for Row {
 /// What is wrong whatever memory holds in the end: bytes that a copy in flight or another thread touches too, which
 /// nobody looks at afterwards or which hold the same by chance; and what the PTX ISA forbids, or the language,
 /// and this interpreter survives.
-const NOT_IN_MEMORY: [&str; 11] = [
+const NOT_IN_MEMORY: [&str; 12] = [
     "RAW",
     "WAR",
     "WAW",
@@ -230,6 +230,7 @@ const NOT_IN_MEMORY: [&str; 11] = [
     "inval-in-use",
     "missing-fence",
     "never-committed",
+    "overwritten-fragment",
     "phase-overrun",
     "undrained",
     "use-after-inval",

@@ -162,6 +162,16 @@ func.func @memset(%m: memref<?xf32, #gpu.address_space<global>>, %ready: !async.
 
 // -----
 
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x128xf32>>
+func.func @row_maxima(%scores: !acc, %least: vector<2xf32>) -> vector<2xf32> {
+  %numbers = gpux.read_fragment %scores : !acc to vector<1x16x2x2xf32>
+  %max = vector.multi_reduction <maxnumf>, %numbers, %least [0, 1, 3]
+      : vector<1x16x2x2xf32> to vector<2xf32>
+  return %max : vector<2xf32>
+}
+
+// -----
+
 func.func @set_flag() {
   gpux.set_flag <"MTE2", "V", 0>
   return
@@ -271,6 +281,29 @@ func.func @multiply(%a: !a, %b: !b, %out: memref<64x128xf32>) {
   async.await %t
   nvgpu.warpgroup.mma.store %sum, %out : !acc to memref<64x128xf32>
   return
+}
+
+// -----
+
+!p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf16>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x128xf32>>
+func.func @multiply(%numbers: vector<1x8x2x2xf16>, %b: !b, %c: !acc) -> !acc {
+  %a = gpux.write_fragment %numbers : vector<1x8x2x2xf16> to !p
+  %sum, %t = gpux.wgmma async %a, %b, %c : !p, !b, !acc
+  async.await %t
+  return %sum : !acc
+}
+
+// -----
+
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+!p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf16>>
+func.func @convert(%product: !acc) -> !p {
+  %numbers = gpux.read_fragment %product : !acc to vector<1x8x2x2xf32>
+  %short = arith.truncf %numbers : vector<1x8x2x2xf32> to vector<1x8x2x2xf16>
+  %a = gpux.write_fragment %short : vector<1x8x2x2xf16> to !p
+  return %a : !p
 }
 
 // -----

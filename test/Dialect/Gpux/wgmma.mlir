@@ -61,7 +61,7 @@ func.func @dependency_without_token(%a: !a, %c: !acc, %t: !async.token) {
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf64, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x16xf32>>
 func.func @elements(%a: !a, %c: !acc) {
-  // expected-error @+1 {{'gpux.wgmma' op A has elements of type 'f64', but those that can be multiplied are f16, bf16, f32 (as tf32), f8E4M3FN and f8E5M2}}
+  // expected-error @+1 {{'gpux.wgmma' op A has elements of type 'f64', but those that can be multiplied are f16, bf16, f32 (as tf32), f8E4M3FN, f8E5M2, i8 and ui8}}
   %sum = gpux.wgmma %a, %a, %c : !a, !a, !acc
   return
 }
@@ -226,5 +226,65 @@ func.func @large_k(%a: !a, %b: !b, %c: !acc) {
 func.func @slice(%a: !a, %c: !acc) {
   // expected-error @+1 {{'gpux.wgmma' op A must lie row by row, without gaps, got 'memref<64x64xf16, strided<[128, 1]>, 3>'}}
   %d = gpux.wgmma %a, %a, %c : !a, !a, !acc
+  return
+}
+
+// -----
+
+// Integers have fewer sizes: 8, 16, 24, 32, then multiples of 16.
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xi8, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<24x128xui8, 3>>
+!c = !nvgpu.warpgroup.descriptor<tensor = memref<40x128xui8, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x24xi32>>
+!other = !nvgpu.warpgroup.accumulator<fragmented = vector<64x40xi32>>
+func.func @integers(%a: !a, %b: !b, %c: !c, %d: !acc, %e: !other) {
+  %f = gpux.wgmma %a, %b, %d {transpose_b} : !a, !b, !acc
+  // expected-error @+1 {{'gpux.wgmma' op multiplies 40 columns of B, but of more than 32 columns of integers the hardware multiplies a multiple of 16}}
+  %g = gpux.wgmma %a, %c, %e {transpose_b} : !a, !c, !other
+  return
+}
+
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xi8, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<8x128xi8, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+func.func @sum_of_integers(%a: !a, %b: !b, %c: !acc) {
+  // expected-error @+1 {{'gpux.wgmma' op adds products of 'i8' in 'f32', but the hardware adds them in i32}}
+  %d = gpux.wgmma %a, %b, %c {transpose_b} : !a, !b, !acc
+  return
+}
+
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xbf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf16>>
+func.func @sum_of_bf16(%a: !a, %c: !acc) {
+  // expected-error @+1 {{'gpux.wgmma' op adds products of 'bf16' in 'f16', but the hardware adds them in f32}}
+  %d = gpux.wgmma %a, %a, %c : !a, !a, !acc
+  return
+}
+
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf8E4M3FN, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<8x128xf8E5M2, 3>>
+!half = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf16>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xi32>>
+func.func @sums_of_floats(%a: !a, %b: !b, %c: !half, %d: !acc) {
+  %e = gpux.wgmma %a, %b, %c {transpose_b} : !a, !b, !half
+  // expected-error @+1 {{'gpux.wgmma' op adds products of 'f8E4M3FN' in 'i32', but the hardware adds them in f32 or f16}}
+  %f = gpux.wgmma %a, %b, %d {transpose_b} : !a, !b, !acc
+  return
+}
+
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xi8, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<8x128xf8E5M2, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xi32>>
+func.func @integers_and_floats(%a: !a, %b: !b, %c: !acc) {
+  // expected-error @+1 {{'gpux.wgmma' op A has elements of type 'i8', B of type 'f8E5M2': the hardware multiplies elements of the same type, or of the two types of 8-bit floats or integers}}
+  %d = gpux.wgmma %a, %b, %c {transpose_b} : !a, !b, !acc
   return
 }

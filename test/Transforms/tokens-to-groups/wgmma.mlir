@@ -6,11 +6,12 @@
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 
 // The products of the step before are awaited once those of this step are issued: one group stays in flight, and what is awaited
-// after the loop is the last one.
+// after the loop is the last one. The fence is for what the call may write.
 // CHECK-LABEL: func.func @k_steps
 // CHECK: %[[FIRST:.*]] = gpux.wgmma %{{.*}}, %{{.*}}, %{{.*}} :
 // CHECK-NEXT: gpux.commit_group <wgmma>
 // CHECK-NEXT: %[[ALL:.*]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[FIRST]])
+// CHECK-NEXT: nvvm.fence.proxy
 // CHECK-NEXT: %[[NEXT:.*]] = gpux.wgmma %{{.*}}, %{{.*}}, %[[SUM]] :
 // CHECK-NEXT: gpux.commit_group <wgmma>
 // CHECK-NEXT: gpux.wait_group <wgmma>, 1

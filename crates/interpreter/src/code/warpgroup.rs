@@ -34,6 +34,13 @@ pub enum Warpgroup {
         /// True if threads are counted in their warpgroup, false if in the block, as upstream does.
         in_warpgroup: bool,
     },
+    /// Copies a matrix from registers to others: `gpux.read_fragment`, `gpux.write_fragment`
+    Copy {
+        /// Where to.
+        to: Reg,
+        /// What is to be complete.
+        from: Reg,
+    },
 }
 
 /// D = A B + D, or D = A B.
@@ -44,7 +51,7 @@ pub struct Wgmma {
     /// What is added to.
     pub accumulator: Reg,
     /// A, of 64 rows.
-    pub a: Factor,
+    pub a: Left,
     /// B.
     pub b: Factor,
     /// The columns of B and D.
@@ -61,6 +68,41 @@ pub struct Wgmma {
     pub queue: Queue,
     /// Where the token that it can be awaited by goes.
     pub token: Option<Reg>,
+}
+
+/// A.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Left {
+    /// In shared memory.
+    Memory(Factor),
+    /// In the registers of the threads.
+    Registers(LeftFragment),
+}
+
+impl Left {
+    /// The type of the elements.
+    #[must_use]
+    pub fn elem(&self) -> Elem {
+        match self {
+            Self::Memory(factor) => factor.elem,
+            Self::Registers(fragment) => fragment.elem,
+        }
+    }
+}
+
+/// A in registers: the part of a thread. Its elements have 16 bits, and lie as those of D do.
+#[derive(Clone, Debug)]
+pub struct LeftFragment {
+    /// The registers that hold it, one after the other.
+    pub regs: Box<[Reg]>,
+    /// Where it begins, in elements.
+    pub first: usize,
+    /// The type of the numbers in the registers.
+    pub held: Elem,
+    /// The type of the elements.
+    pub elem: Elem,
+    /// True if it is negated.
+    pub negative: bool,
 }
 
 /// A or B, in shared memory.

@@ -1,15 +1,16 @@
-//! The registers of accumulators: when they may be used, and when a fence has to come before a multiplication (PTX ISA,
+//! The registers of accumulators, and of A: when they may be used, and when a fence has to come before a multiplication (PTX ISA,
 //! `wgmma.fence` and `wgmma.wait_group`).
 //!
 //! SSA values stand for registers. A value that an operation computes is written there; one that is only handed on, or put
-//! into a struct or taken out of it, stays in its registers.
+//! into a struct or taken out of it, stays in its registers. So the registers of A are overwritten where a value that a
+//! multiplication reads is computed again, or takes another value's place at the end of an iteration.
 
 use super::{Machine, Reason};
-use crate::code::{Code, Op, Reg, VectorOp, Warpgroup};
-use crate::report::Problem;
+use crate::code::{Code, Left, Op, Reg, VectorOp, Warpgroup, Wgmma};
+use crate::report::{Problem, Unfenced};
 use crate::scalar::Scalar;
 use crate::value::{Guard, Guarded, Pending, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub(super) fn registers(code: &Code) -> FxHashSet<Reg> {
     for instr in &code.instrs {
         if let Op::Warpgroup(Warpgroup::Multiply(wgmma)) = &instr.op {
             found.extend([wgmma.accumulator, wgmma.to]);
+            found.extend(wgmma.fragment());
         }
     }
     let mut before = 0;
@@ -45,11 +47,71 @@ pub(super) fn registers(code: &Code) -> FxHashSet<Reg> {
     found
 }
 
+/// The registers that multiplications read as A, each with those that its numbers are taken from.
+pub(super) fn fragments(code: &Code) -> FxHashMap<Reg, Box<[Reg]>> {
+    let mut picked: FxHashMap<Reg, Vec<Reg>> = FxHashMap::default();
+    let mut read: Vec<Reg> = Vec::new();
+    for instr in &code.instrs {
+        match &instr.op {
+            Op::Warpgroup(Warpgroup::Multiply(wgmma)) => read.extend(wgmma.fragment()),
+            Op::Vector(VectorOp::Pick { to, from, .. }) => {
+                picked.entry(*to).or_default().extend(from);
+            }
+            _ => {}
+        }
+    }
+    let sources = |reg: Reg| {
+        let mut all = vec![reg];
+        let mut known: FxHashSet<Reg> = [reg].into_iter().collect();
+        let mut next = 0;
+        while next < all.len() {
+            let from = picked.get(&all[next]).into_iter().flatten();
+            let from: Vec<Reg> = from.copied().filter(|from| known.insert(*from)).collect();
+            all.extend(from);
+            next += 1;
+        }
+        all.into()
+    };
+    read.into_iter().map(|reg| (reg, sources(reg))).collect()
+}
+
+impl Wgmma {
+    /// The registers of A.
+    fn fragment(&self) -> &[Reg] {
+        match &self.a {
+            Left::Memory(_) => &[],
+            Left::Registers(fragment) => &fragment.regs,
+        }
+    }
+}
+
 impl Machine<'_> {
+    /// A register that a multiplication may still read as A is written. What is only put together, or taken apart, is not.
+    pub(super) fn fragment_written(&mut self, t: usize, to: Reg) {
+        let pc = self.threads[t].pc;
+        if matches!(self.code.instrs[pc].op, Op::Vector(VectorOp::Pick { .. })) {
+            return;
+        }
+        let reads = self.threads[t].reads.remove(&to).unwrap_or_default();
+        let Some(pending) = reads.iter().find(|pending| !self.memory.is_done(**pending)) else {
+            return;
+        };
+        let copy = self.memory.issuer(pending.copy);
+        let awaitable = self.code.instrs[copy.instr as usize].op.is_awaitable();
+        self.settle(t);
+        let problem = Problem::overwritten_fragment(self.spot(t), copy, awaitable);
+        self.memory.reports.problem(problem);
+    }
+
     /// Values were handed on: they were written when they were.
     pub(super) fn accumulators_moved(&mut self, t: usize, moves: &[(Reg, Reg)]) {
         if self.accumulators.is_empty() {
             return;
+        }
+        for (to, from) in moves {
+            if to != from {
+                self.fragment_written(t, *to);
+            }
         }
         let written = &mut self.threads[t].written;
         let times: Vec<Option<u64>> = moves.iter().map(|(_, from)| written.get(from).copied()).collect();
@@ -154,20 +216,36 @@ impl Machine<'_> {
         self.threads[t].written.remove(&to);
     }
 
-    /// Reports if no fence lies between a write of an accumulator and a multiplication, or before the first of all.
-    pub(super) fn check_fence(&mut self, t: usize, accumulator: Reg) {
-        let thread = &self.threads[t];
-        let written = thread.written.get(&accumulator);
-        let missing = match thread.fenced {
-            None => true,
-            Some(fence) => written.is_some_and(|written| *written > fence),
-        };
-        if missing {
-            let problem = Problem::unfenced_accumulator(self.spot(t), thread.fenced.is_none());
-            self.memory.reports.problem(problem);
-            // One fence here would do for what comes after.
-            self.threads[t].fenced = Some(self.threads[t].steps);
+    /// A multiplication reads and adds to registers. Reports if no fence lies between a write of them and it, or before the first
+    /// of all.
+    pub(super) fn check_fence(&mut self, t: usize, wgmma: &Wgmma, pending: Pending) {
+        for reg in wgmma.fragment() {
+            let sources = self.fragments.get(reg).into_iter().flatten();
+            for source in sources {
+                let reads = self.threads[t].reads.entry(*source).or_default();
+                reads.retain(|pending| !self.memory.is_done(*pending));
+                reads.push(pending);
+            }
         }
+        let thread = &self.threads[t];
+        let last = |regs: &[Reg]| regs.iter().filter_map(|reg| thread.written.get(reg)).max();
+        let written = [last(&[wgmma.accumulator]), last(wgmma.fragment())];
+        let Some(fence) = thread.fenced else {
+            return self.unfenced(t, Unfenced::First);
+        };
+        let unfenced = written.map(|written| written.is_some_and(|written| *written > fence));
+        match unfenced {
+            [true, _] => self.unfenced(t, Unfenced::Accumulator),
+            [_, true] => self.unfenced(t, Unfenced::Fragment),
+            _ => {}
+        }
+    }
+
+    fn unfenced(&mut self, t: usize, what: Unfenced) {
+        let problem = Problem::unfenced_registers(self.spot(t), what);
+        self.memory.reports.problem(problem);
+        // One fence here would do for what comes after.
+        self.threads[t].fenced = Some(self.threads[t].steps);
     }
 }
 

@@ -11,6 +11,7 @@ impl Machine<'_> {
         if !self.accumulators.is_empty() && self.accumulators.contains(&to) && value != Value::Poison {
             let thread = &mut self.threads[t];
             thread.written.insert(to, thread.steps);
+            self.fragment_written(t, to);
         }
         self.threads[t].regs[to.0 as usize] = value;
     }

@@ -7,7 +7,7 @@
 use super::matrices::{factor, multiply, rounded, summand};
 use super::warp::Together;
 use super::{Machine, Next, Reason, State, Stop};
-use crate::code::{Factor, Id, Op, Reg, Warpgroup, Wgmma};
+use crate::code::{Factor, Id, Left, LeftFragment, Op, Reg, Warpgroup, Wgmma};
 use crate::memory::{Actor, Fault, Kind, Piece, Transfer};
 use crate::refine;
 use crate::report::Problem;
@@ -53,6 +53,10 @@ impl Machine<'_> {
                 let thread = usize::try_from(self.id(t, Id::Thread, 0)).unwrap_or(0);
                 let thread = if *in_warpgroup { thread % THREADS } else { thread };
                 self.store_accumulator((t, thread), *value, *view, *columns)?;
+            }
+            Warpgroup::Copy { to, from } => {
+                let value = self.value_or_poison(t, *from)?.clone();
+                self.set(t, *to, value);
             }
         }
         Ok(Next::Goes)
@@ -115,17 +119,20 @@ impl Machine<'_> {
     /// Issues a multiplication, and computes it: what its operands are until it is done, they are now.
     fn multiply_together(&mut self, all: &Range<usize>, wgmma: &Wgmma) -> Together<()> {
         let first = all.start;
-        let a = self.chunks(all, &wgmma.a, ROWS)?;
+        let a = match &wgmma.a {
+            Left::Memory(a) => self.chunks(all, a, ROWS)?,
+            Left::Registers(_) => Chunks(Vec::new()),
+        };
         let b = self.chunks(all, &wgmma.b, wgmma.n)?;
         let id = self
-            .issue_multiplication(first, [&a, &b])
+            .issue_multiplication(first, [&a, &b], wgmma.token.is_some())
             .map_err(|reason| (first, reason))?;
         let spot = self.spot(first);
         if let Some(timeline) = self.timing() {
             timeline.multiply(first, id, wgmma.n, spot.into());
         }
         for t in all.clone() {
-            self.check_fence(t, wgmma.accumulator);
+            self.check_fence(t, wgmma, id.into());
             self.threads[t].queues.push(wgmma.queue, id);
             if let Some(token) = wgmma.token {
                 self.set(t, token, Value::Token(Arc::new([id.into()])));
@@ -135,8 +142,11 @@ impl Machine<'_> {
                 trace.issue(id, None, None, spot);
             }
         }
-        let k = K_BYTES / wgmma.a.elem.bytes();
-        let left = self.matrix(&a, &wgmma.a, ROWS);
+        let k = K_BYTES / wgmma.a.elem().bytes();
+        let left = match &wgmma.a {
+            Left::Memory(factor) => self.matrix(&a, factor, ROWS),
+            Left::Registers(fragment) => self.gather_fragment(all, fragment)?,
+        };
         let columns = self.matrix(&b, &wgmma.b, wgmma.n);
         let right = (0..k * wgmma.n).map(|i| columns[i % wgmma.n * k + i / wgmma.n]);
         let mut sum = self.gather_accumulator(all, wgmma)?;
@@ -152,8 +162,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Notes that a warpgroup reads two matrices.
-    fn issue_multiplication(&mut self, first: usize, matrices: [&Chunks; 2]) -> Result<CopyId, Reason> {
+    /// Notes that a warpgroup reads two matrices. Where it is `fenced`, what threads wrote there needs no fence.
+    fn issue_multiplication(
+        &mut self,
+        first: usize,
+        matrices: [&Chunks; 2],
+        fenced: bool,
+    ) -> Result<CopyId, Reason> {
         let chunks = matrices.into_iter().flat_map(|matrix| &matrix.0);
         let pieces: Arc<[Piece]> = chunks
             .map(|(at, _)| Piece {
@@ -163,7 +178,7 @@ impl Machine<'_> {
             })
             .collect();
         let actor = Actor {
-            kind: Kind::Warpgroup,
+            kind: Kind::Warpgroup { fenced },
             ..self.actor(first)
         };
         let what = Transfer {
@@ -237,6 +252,28 @@ impl Machine<'_> {
             }
         }
         matrix
+    }
+
+    /// The numbers of A that the threads have, row by row.
+    fn gather_fragment(&self, all: &Range<usize>, fragment: &LeftFragment) -> Together<Vec<f64>> {
+        let &LeftFragment {
+            held, elem, first, ..
+        } = fragment;
+        let k = K_BYTES / elem.bytes();
+        let mut matrix = vec![0.0; ROWS * k];
+        for (index, t) in all.clone().enumerate() {
+            let mut numbers = Vec::new();
+            for reg in &fragment.regs {
+                numbers.extend(self.numbers(t, *reg).map_err(|reason| (t, reason))?);
+            }
+            let numbers = recast(&numbers, held, elem);
+            for (i, bits) in numbers.into_iter().skip(first).take(k / 2).enumerate() {
+                let (row, column) = place_d(index, i);
+                let number = factor(elem, false, bits);
+                matrix[row * k + column] = if fragment.negative { -number } else { number };
+            }
+        }
+        Ok(matrix)
     }
 
     /// What a multiplication adds to, row by row.

@@ -2,7 +2,7 @@
 
 use super::cells::Cell;
 use super::copies::{Copy, destinations, start};
-use super::{Actor, Kind, Memory, Space};
+use super::{Actor, Memory, Space};
 use crate::report::{CopyWaits, Hazard, Missed, NthWait, Own, Race, Spot, Waited};
 use crate::value::{BufferId, Pointer};
 use rustc_hash::FxHashMap;
@@ -75,7 +75,7 @@ impl Memory {
 
     /// Returns true if what orders threads says that a copy was issued before what `now` does.
     fn is_issued_before(&self, copy: &Copy, now: Actor) -> bool {
-        now.kind != Kind::Warpgroup && !self.order.unordered(copy.actor, now)
+        !now.is_of_warpgroup() && !self.order.unordered(copy.actor, now)
     }
 
     /// Who has written a granule last, or may still, and whether nobody has read it since; nothing if nobody has.

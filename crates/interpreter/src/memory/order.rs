@@ -227,13 +227,13 @@ impl Order {
         if actor.kind == Kind::Block || access.moment.era != actor.moment.era {
             return false;
         }
-        if actor.kind == Kind::Warpgroup {
+        if actor.is_of_warpgroup() {
             return self.unordered_with(access, actor).is_some();
         }
         if let Some(done) = access.shared {
             return !self.knows(done, access, actor);
         }
-        if access.kind == Kind::Warpgroup && same_warpgroup(before, now, self.threads_per_block) {
+        if access.is_of_warpgroup() && same_warpgroup(before, now, self.threads_per_block) {
             return false;
         }
         before != now

@@ -207,7 +207,7 @@ impl Memory {
     /// bytes that have one access before them.
     fn unordered_spot(&mut self, before: AccessId, actor: Actor) -> Option<Spot> {
         let access = self.accesses.actor(before);
-        if actor.kind != Kind::Warpgroup {
+        if !actor.is_of_warpgroup() {
             return self.order.unordered(access, actor).then_some(actor.spot);
         }
         let current = self.access;

@@ -42,7 +42,10 @@ pub enum Kind {
     /// By a bulk copy of all threads of a block together.
     Block,
     /// Through the asynchronous proxy, by a multiplication of a warpgroup; its thread is the first one.
-    Warpgroup,
+    Warpgroup {
+        /// True if what threads have written before needs no fence: in token form, where passes put the fences.
+        fenced: bool,
+    },
 }
 
 impl Actor {
@@ -59,7 +62,12 @@ impl Actor {
 
     /// Returns true if it goes through the asynchronous proxy, and a fence has to come before it.
     pub(super) fn needs_fence(&self) -> bool {
-        matches!(self.kind, Kind::Bulk | Kind::Warpgroup)
+        matches!(self.kind, Kind::Bulk | Kind::Warpgroup { fenced: false })
+    }
+
+    /// Returns true if a warpgroup multiplies.
+    pub(super) fn is_of_warpgroup(&self) -> bool {
+        matches!(self.kind, Kind::Warpgroup { .. })
     }
 
     /// Returns true if it does not race with others that are atomic.

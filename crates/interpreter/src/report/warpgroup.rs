@@ -2,6 +2,17 @@
 
 use super::{Problem, Spot};
 
+/// What a multiplication has no fence for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unfenced {
+    /// It is the first of all.
+    First,
+    /// The accumulator that it adds to was written.
+    Accumulator,
+    /// The registers of A were.
+    Fragment,
+}
+
 impl Problem {
     /// Threads of a warpgroup stand at an instruction of all of them that others don't come to.
     #[must_use]
@@ -39,13 +50,40 @@ impl Problem {
         }
     }
 
-    /// A multiplication whose accumulator was written with no fence after; or there was none at all.
+    /// Registers of A that are written while a multiplication may still read them.
     #[must_use]
-    pub fn unfenced_accumulator(at: Spot, first: bool) -> Self {
-        let message = if first {
-            "no wgmma.fence comes before the first matrix multiplication of the warpgroup"
-        } else {
-            "adds to an accumulator that was written after the last wgmma.fence"
+    pub fn overwritten_fragment(at: Spot, multiplication: Spot, awaitable: bool) -> Self {
+        Self {
+            kind: "overwritten-fragment",
+            note: false,
+            rank: 0,
+            at,
+            other: Some(multiplication),
+            message: "writes registers that a matrix multiplication may still read as A".into(),
+            advice: if awaitable {
+                "await the multiplication's token before this"
+            } else {
+                "wait for the multiplication's group before this"
+            },
+        }
+    }
+
+    /// A multiplication whose registers were written with no fence after; or there was none at all.
+    #[must_use]
+    pub fn unfenced_registers(at: Spot, what: Unfenced) -> Self {
+        let (message, advice) = match what {
+            Unfenced::First => (
+                "no wgmma.fence comes before the first matrix multiplication of the warpgroup",
+                "put nvvm.wgmma.fence.aligned after the accumulator is written, before this",
+            ),
+            Unfenced::Accumulator => (
+                "adds to an accumulator that was written after the last wgmma.fence",
+                "put nvvm.wgmma.fence.aligned after the accumulator is written, before this",
+            ),
+            Unfenced::Fragment => (
+                "reads registers of A that were written after the last wgmma.fence",
+                "put nvvm.wgmma.fence.aligned after they are written, before this",
+            ),
         };
         Self {
             kind: "missing-wgmma-fence",
@@ -54,7 +92,7 @@ impl Problem {
             at,
             other: None,
             message: message.into(),
-            advice: "put nvvm.wgmma.fence.aligned after the accumulator is written, before this",
+            advice,
         }
     }
 

@@ -89,7 +89,7 @@ impl Cause {
             "phase-overrun" => Self::Phase,
             "deadlock" => Self::Deadlock,
             "never-committed" => Self::Commit,
-            "early-use" => Self::Wait,
+            "early-use" | "overwritten-fragment" => Self::Wait,
             "use-after-free" => Self::Order,
             "missing-wgmma-fence" => Self::Fence,
             "undrained" => Self::Drain,

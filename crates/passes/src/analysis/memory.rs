@@ -68,6 +68,8 @@ const NO_EFFECTS: &[&str] = &[
     gpu::BARRIER,
     gpu::PRINTF,
     gpux::ELECT,
+    gpux::READ_FRAGMENT,
+    gpux::WRITE_FRAGMENT,
     nvgpu::TMA_FENCE_DESCRIPTOR,
     nvgpu::TMA_PREFETCH_DESCRIPTOR,
     nvgpu::WARPGROUP_GENERATE_DESCRIPTOR,

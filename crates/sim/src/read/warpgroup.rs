@@ -1,13 +1,12 @@
-//! Matrix multiplication of warpgroups: `nvvm.wgmma.*`.
+//! Matrix multiplication of warpgroups: `nvvm.wgmma.*`. What the lowering writes as inline PTX is in `warpgroup_assembly.rs`.
 //!
 //! **Refusals.** Matrices of bits. What else the PTX ISA has no instruction for, MLIR's verifier refuses.
 
 use super::aggregates::numbers_in;
 use super::matrices::Multiplicand;
 use super::{Done, Reader, Unknown};
-use crate::code::{Factor, Op as Instruction, Queue, VectorOp, Warpgroup, Wgmma};
-use crate::scalar::Scalar;
-use crate::value::{Elem, Value as Constant};
+use crate::code::{Factor, Left, Op as Instruction, Queue, Warpgroup, Wgmma};
+use crate::value::Elem;
 use crate::wgmma::Major;
 use async_mlir::ir::Op;
 use async_mlir::llvm::{Aggregate, aggregate};
@@ -25,9 +24,7 @@ impl<'c> Reader<'c> {
         match op.name() {
             nvvm::WGMMA_FENCE_ALIGNED => self.fence_accumulators(op),
             nvvm::WGMMA_MMA_ASYNC => self.mma_async(op)?,
-            llvm::INLINE_ASM if op.str_attr(attr::ASM_STRING) == Some("") => {
-                return self.read_accumulator(op);
-            }
+            llvm::INLINE_ASM => return self.warpgroup_assembly(op),
             _ => return self.warpgroup_tiles(op),
         }
         Ok(true)
@@ -59,39 +56,6 @@ impl<'c> Reader<'c> {
         self.emit(op, Instruction::Warpgroup(Warpgroup::Fence));
     }
 
-    /// Reads an `asm` without instructions that returns its operands, which are to be there where it stands; returns false if
-    /// it is another one.
-    fn read_accumulator(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
-        let constraints = op.str_attr(attr::CONSTRAINTS).unwrap_or_default().split(',');
-        let same = (0..op.num_operands()).map(|i| i.to_string());
-        if op.num_results() != 1 || !constraints.skip(op.num_operands()).eq(same) {
-            return Ok(false);
-        }
-        let zero = self.fresh();
-        let value = Constant::Bits(0);
-        self.emit(op, Instruction::Set { to: zero, value });
-        let mut numbers = Vec::new();
-        for i in 0..op.num_operands() {
-            let bits = Elem::Int(32);
-            if Self::elem(op, op.operand(i).ty())?.bytes() != bits.bytes() {
-                return Ok(false);
-            }
-            let (number, to) = (self.operand(op, i), self.fresh());
-            self.scalar(op, Scalar::Or, bits, to, &[number, zero]);
-            numbers.push(to);
-        }
-        let count = u32::try_from(numbers.len()).unwrap_or(0);
-        let to = self.reg(op.result(0));
-        let pick = VectorOp::Pick {
-            to,
-            from: numbers.into(),
-            picks: (0..count).map(|i| (i, 0)).collect(),
-            number: count == 1,
-        };
-        self.emit(op, Instruction::Vector(pick));
-        Ok(true)
-    }
-
     fn mma_async(&mut self, op: Op<'c>) -> Done<'c> {
         let keyword = |name| op.attr(name).and_then(types::keyword).unwrap_or_default();
         let shape = op.attr(attr::SHAPE).and_then(mma_shape).unwrap_or_default();
@@ -109,7 +73,7 @@ impl<'c> Reader<'c> {
         let wgmma = Wgmma {
             to: self.reg(op.result(0)),
             accumulator: self.operand(op, 0),
-            a,
+            a: Left::Memory(a),
             b,
             n,
             output,
@@ -129,7 +93,7 @@ impl<'c> Reader<'c> {
     }
 
     /// The type of the numbers in the registers of an accumulator, which have so many bytes in all.
-    fn registers_of(op: Op<'c>, bytes: usize) -> Result<Elem, Unknown<'c>> {
+    pub(super) fn registers_of(op: Op<'c>, bytes: usize) -> Result<Elem, Unknown<'c>> {
         let ty = op.result(0).ty();
         let unknown = || {
             let message =

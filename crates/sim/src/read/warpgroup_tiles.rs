@@ -4,13 +4,14 @@
 //! along K and M are right for rows of 64 numbers of 16 bits, swizzled by 128 bytes, and for B as it lies in rows (`transposeB`).
 
 use super::{Done, Reader, Unknown, number};
-use crate::code::{Factor, Op as Instruction, Reg, VectorOp, Warpgroup, Wgmma};
+use crate::code::{Factor, Left, LeftFragment, Op as Instruction, Reg, VectorOp, Warpgroup, Wgmma};
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value as Constant};
 use crate::wgmma::{Descriptor, Major, ROWS, Swizzle};
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
+use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::names::{attr, nvgpu};
 use async_mlir::nvgpu::{accumulated_matrix, described_matrix, tensor_map};
 use async_mlir::types;
@@ -37,6 +38,10 @@ struct Product {
     /// The types of the numbers of A and B, and which of their dimensions is contiguous.
     elems: [Elem; 2],
     majors: [Major; 2],
+    /// True if A is in registers.
+    in_registers: bool,
+    /// True if the numbers of A and B have no sign.
+    unsigned: [bool; 2],
     /// The type of the numbers of the accumulator.
     output: Elem,
     /// True if each multiplication has a token.
@@ -46,15 +51,26 @@ struct Product {
 impl Product {
     /// What `op` multiplies, whose last operands are A, B and the accumulator; A is MxK unless it is transposed, and B is KxN.
     fn of(op: Op<'_>, transposed: [bool; 2]) -> Result<Self, Unknown<'_>> {
-        let ([rows, n], output) = Reader::accumulator(op, op.result(0))?;
+        let found = vector_matrix(op.result(0).ty()).filter(fits);
+        let ([rows, n], output) = found.ok_or_else(|| Unknown::operation(op))?;
         let first = op.num_operands() - 3;
+        let in_registers = accumulated_matrix(op.operand(first).ty()).is_some();
         let described = |i: usize| {
-            let ty = described_matrix(op.operand(first + i).ty())?;
+            let ty = op.operand(first + i).ty();
+            if i == 0 && in_registers {
+                return vector_matrix(ty);
+            }
+            let ty = described_matrix(ty)?;
             let (mut sizes, elem) = matrix(ty, types::memref_shape(ty).map(|shape| shape.element))?;
             if transposed[i] {
                 sizes.reverse();
             }
             Some((sizes, elem))
+        };
+        let is_unsigned = |i: usize| {
+            let shape = described_matrix(op.operand(first + i).ty()).and_then(types::memref_shape);
+            let integer = shape.and_then(|shape| IntegerType::try_from(shape.element).ok());
+            integer.is_some_and(|integer| integer.is_unsigned())
         };
         let (Some((a, elem)), Some((b, other))) = (described(0), described(1)) else {
             return Err(Unknown::operation(op));
@@ -69,6 +85,8 @@ impl Product {
             k: b[0],
             elems: [elem, other],
             majors: [major(!transposed[0]), major(transposed[1])],
+            in_registers,
+            unsigned: [0, 1].map(is_unsigned),
             output,
             awaited: false,
         })
@@ -93,12 +111,17 @@ impl<'c> Reader<'c> {
         match op.name() {
             nvgpu::WARPGROUP_GENERATE_DESCRIPTOR => self.matrix_descriptor(op)?,
             nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR => {
-                let ([rows, columns], _) = Self::accumulator(op, op.result(0))?;
+                let matrix = vector_matrix(op.result(0).ty()).filter(fits);
+                let ([rows, columns], _) = matrix.ok_or_else(|| Unknown::operation(op))?;
                 let zeros = vec![0; rows / ROWS * columns / 2];
                 self.set(op, op.result(0), Constant::Vector(zeros.into()));
             }
             nvgpu::WARPGROUP_MMA => self.warpgroup_mma(op)?,
             nvgpu::WARPGROUP_MMA_STORE => self.store_accumulator(op)?,
+            gpux::READ_FRAGMENT | gpux::WRITE_FRAGMENT => {
+                let (from, to) = (self.operand(op, 0), self.reg(op.result(0)));
+                self.emit(op, Instruction::Warpgroup(Warpgroup::Copy { to, from }));
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -127,9 +150,7 @@ impl<'c> Reader<'c> {
 
     /// The matrix that a value is an accumulator of.
     fn accumulator(op: Op<'c>, value: Value<'c>) -> Result<Matrix, Unknown<'c>> {
-        let ty = accumulated_matrix(value.ty());
-        let shape = ty.and_then(types::vector_shape);
-        let found = shape.and_then(|shape| matrix_of(&shape.sizes, Some(shape.element)));
+        let found = vector_matrix(value.ty());
         let fits = |([rows, columns], elem): &Matrix| {
             rows % ROWS == 0 && columns % 8 == 0 && matches!(elem, Elem::F32 | Elem::Int(32))
         };
@@ -236,15 +257,28 @@ impl<'c> Reader<'c> {
         let picks = numbers.map(|i| (0, u32::try_from(i).unwrap_or(0)));
         self.picked(op, accumulator, [from].into(), picks.collect());
         let first = op.num_operands() - 3;
+        let fragment = self.operand(op, first);
         for step in 0..product.k * product.elems[0].bytes() / STEP {
             let mut factor = |i: usize, block: usize| Factor {
                 descriptor: self.stepped(op, first + i, product.offset(i, block, step)),
                 major: product.majors[i],
                 elem: product.elems[i],
-                unsigned: false,
+                unsigned: product.unsigned[i],
                 negative: false,
             };
-            let (a, b) = (factor(0, part), factor(1, 0));
+            let a = if product.in_registers {
+                // A thread has 8 numbers of a step.
+                Left::Registers(LeftFragment {
+                    regs: [fragment].into(),
+                    first: part * product.k / 2 + 8 * step,
+                    held: product.elems[0],
+                    elem: product.elems[0],
+                    negative: false,
+                })
+            } else {
+                Left::Memory(factor(0, part))
+            };
+            let b = factor(1, 0);
             let wgmma = Wgmma {
                 to: self.fresh(),
                 accumulator,
@@ -310,6 +344,17 @@ impl<'c> Reader<'c> {
         self.emit(op, Instruction::Warpgroup(store));
         Ok(())
     }
+}
+
+/// Returns true if a warpgroup adds up such a matrix.
+fn fits(([rows, columns], elem): &Matrix) -> bool {
+    rows % ROWS == 0 && columns % 8 == 0 && matches!(elem, Elem::F32 | Elem::F16 | Elem::Int(32))
+}
+
+/// A matrix in the registers of a warpgroup.
+fn vector_matrix(ty: Type<'_>) -> Option<Matrix> {
+    let shape = types::vector_shape(accumulated_matrix(ty)?)?;
+    matrix_of(&shape.sizes, Some(shape.element))
 }
 
 /// A memref of two known sizes.

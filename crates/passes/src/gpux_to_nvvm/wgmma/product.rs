@@ -6,19 +6,24 @@
 //! layout.)
 
 use super::ROWS;
-use super::descriptors::UNIT;
-use async_dialects::names::gpux_attr;
+use super::descriptors::{Descriptors, UNIT};
+use super::fragments::writes_zeros;
+use super::registers::{Accumulators, constraint, members};
+use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::melior::Context;
-use async_mlir::melior::ir::{Attribute, Type};
-use async_mlir::names::{attr, nvvm};
-use async_mlir::nvgpu::described_matrix;
-use async_mlir::types::{bit_width, known_attribute, memref_shape};
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::melior::ir::{Attribute, Type, TypeLike};
+use async_mlir::names::{attr, builtin, llvm, nvgpu, nvvm};
+use async_mlir::nvgpu::{accumulated_matrix, described_matrix};
+use async_mlir::types::{bit_width, known_attribute, memref_shape, vector_shape};
 
 /// The bytes of a row in memory.
 const ROW_BYTES: i64 = 128;
 /// The bytes of K that an instruction multiplies.
 const STEP_BYTES: i64 = 32;
+/// The registers of A that it multiplies, where A is in registers.
+const STEP_REGISTERS: i64 = 4;
 
 /// A or B.
 struct Factor<'c> {
@@ -28,13 +33,16 @@ struct Factor<'c> {
     k: i64,
     /// The rows of A, or columns of B.
     size: i64,
+    in_registers: bool,
 }
 
 impl<'c> Factor<'c> {
     fn of(matrix: Value<'c>, is_k_major: bool) -> Self {
-        let matrix = described_matrix(matrix.ty()).and_then(memref_shape);
-        let matrix = matrix.expect("a verified multiplication is of matrices");
-        let [Some(first), Some(second)] = matrix.sizes[..] else {
+        let registers = accumulated_matrix(matrix.ty()).and_then(vector_shape);
+        let in_registers = registers.is_some();
+        let shape = registers.or_else(|| described_matrix(matrix.ty()).and_then(memref_shape));
+        let shape = shape.expect("a verified multiplication is of matrices");
+        let [Some(first), Some(second)] = shape.sizes[..] else {
             unreachable!("a verified matrix has a static shape");
         };
         let (size, k) = if is_k_major {
@@ -43,15 +51,16 @@ impl<'c> Factor<'c> {
             (second, first)
         };
         Self {
-            element: matrix.element,
+            element: shape.element,
             is_k_major,
             k,
             size,
+            in_registers,
         }
     }
 
     fn bytes(&self) -> i64 {
-        let bits = bit_width(self.element).expect("a verified matrix is of floats");
+        let bits = bit_width(self.element).expect("a verified matrix is of numbers");
         i64::from(bits / 8)
     }
 
@@ -74,6 +83,9 @@ impl<'c> Factor<'c> {
             (Type::float32(context), "tf32"),
             (Type::float8_e4m3fn(context), "e4m3"),
             (Type::float8_e5m2(context), "e5m2"),
+            (IntegerType::new(context, 8).into(), "s8"),
+            (IntegerType::signed(context, 8).into(), "s8"),
+            (IntegerType::unsigned(context, 8).into(), "u8"),
         ];
         let known = known.into_iter().find(|(ty, _)| *ty == self.element);
         known
@@ -87,8 +99,6 @@ pub(super) struct Product<'c> {
     context: &'c Context,
     a: Factor<'c>,
     b: Factor<'c>,
-    /// How many times 64 rows A has.
-    pub blocks: usize,
     /// The columns of B.
     pub columns: usize,
 }
@@ -100,7 +110,6 @@ impl<'c> Product<'c> {
         let count = |size: i64| usize::try_from(size).expect("a verified matrix has a size");
         Self {
             context: op.context(),
-            blocks: count(a.size / ROWS),
             columns: count(b.size),
             a,
             b,
@@ -112,15 +121,43 @@ impl<'c> Product<'c> {
         STEP_BYTES / self.a.bytes()
     }
 
-    /// Where the parts of A and B begin that instructions multiply one after the other for a block of 64 rows.
-    pub fn steps(&self, block: usize) -> impl Iterator<Item = [i64; 2]> {
+    /// Where the parts of A and B begin that instructions multiply one after the other for a block of 64 rows: of a matrix in
+    /// memory, in units of a descriptor, and else the first register.
+    fn steps(&self, block: usize) -> impl Iterator<Item = [i64; 2]> {
         let block = i64::try_from(block).expect("a verified matrix has a size");
         let steps = self.a.k * self.a.bytes() / STEP_BYTES;
-        (0..steps).map(move |step| [self.a.offset(block, step), self.b.offset(0, step)])
+        (0..steps).map(move |step| {
+            let a = if self.a.in_registers {
+                step * STEP_REGISTERS
+            } else {
+                self.a.offset(block, step)
+            };
+            [a, self.b.offset(0, step)]
+        })
     }
 
-    /// Makes an instruction that adds the product of two matrices, by their descriptors, to `sum`, or to nothing.
-    pub fn step(&self, op: Op<'c>, [a, b]: [Value<'c>; 2], sum: Value<'c>, adds: bool) -> Value<'c> {
+    /// Makes an instruction that adds the product of A and B, which is given by a descriptor, to `sum`, or to nothing.
+    fn step(&self, op: Op<'c>, a: &Left<'c>, b: Value<'c>, sum: Value<'c>, adds: bool) -> Value<'c> {
+        match a {
+            Left::Memory(a) => self.step_from_memory(op, [*a, b], sum, adds),
+            Left::Registers(a) => self.step_from_registers(op, a, b, sum, adds),
+        }
+    }
+
+    /// What PTX calls the type of what the registers of `sum` hold.
+    fn type_of_sum(&self, sum: Value<'c>) -> &'static str {
+        if bit_width(self.a.element) == Some(8) && self.a.element.is_integer() {
+            return "s32";
+        }
+        // Two of 16 bits are in a register of bits.
+        if members(sum.ty())[0].is_integer() {
+            "f16"
+        } else {
+            "f32"
+        }
+    }
+
+    fn step_from_memory(&self, op: Op<'c>, [a, b]: [Value<'c>; 2], sum: Value<'c>, adds: bool) -> Value<'c> {
         let kind = |kind: &str, value: &str| known_attribute(self.context, &format!("#nvvm.{kind}<{value}>"));
         let k = self.instruction_k();
         let shape = format!("m = {ROWS}, n = {}, k = {k}", self.columns);
@@ -129,7 +166,7 @@ impl<'c> Product<'c> {
             (attr::SHAPE, kind("shape", &shape)),
             (attr::TYPE_A, kind("wgmma_type", self.a.ptx_type(self.context))),
             (attr::TYPE_B, kind("wgmma_type", self.b.ptx_type(self.context))),
-            (attr::TYPE_D, kind("wgmma_type", "f32")),
+            (attr::TYPE_D, kind("wgmma_type", self.type_of_sum(sum))),
             (attr::SCALE_A, kind("wgmma_scale_in", "one")),
             (attr::SCALE_B, kind("wgmma_scale_in", "one")),
             (
@@ -150,4 +187,112 @@ impl<'c> Product<'c> {
             });
         multiplication.before(op).result(0)
     }
+
+    /// The same as inline PTX: `nvvm.wgmma.mma_async` takes descriptors only. Operands of an `asm` are numbered, the results first, then
+    /// what they begin with, the registers of A, and the descriptor of B.
+    fn step_from_registers(
+        &self,
+        op: Op<'c>,
+        a: &[Value<'c>],
+        b: Value<'c>,
+        sum: Value<'c>,
+        adds: bool,
+    ) -> Value<'c> {
+        let accumulators = Accumulators {
+            context: self.context,
+        };
+        let numbers = members(sum.ty());
+        let count = numbers.len();
+        let list = |first: usize, count: usize| {
+            let names: Vec<String> = (first..first + count).map(|i| format!("${i}")).collect();
+            names.join(", ")
+        };
+        let [of_a, of_b] = [&self.a, &self.b].map(|factor| factor.ptx_type(self.context));
+        let instructions = format!(
+            "{{\n.reg .pred p;\nsetp.ne.b32 p, {}, 0;\nwgmma.mma_async.sync.aligned.m{ROWS}n{}k{}.{}.{of_a}.{of_b} {{{}}}, {{{}}}, \
+             ${}, p, 1, 1, {};\n}}",
+            i32::from(adds),
+            self.columns,
+            self.instruction_k(),
+            self.type_of_sum(sum),
+            list(0, count),
+            list(2 * count, a.len()),
+            2 * count + a.len(),
+            i32::from(!self.b.is_k_major),
+        );
+        let outputs = vec![format!("={}", constraint(numbers[0])); count];
+        let inputs = (0..count).map(|i| i.to_string());
+        let rest = a.iter().map(|_| "r".to_owned()).chain(["l".to_owned()]);
+        let constraints: Vec<String> = outputs.into_iter().chain(inputs).chain(rest).collect();
+        let numbers = numbers.into_iter().enumerate();
+        let numbers = numbers.map(|(i, ty)| accumulators.extract(op, sum, i, ty));
+        let operands: Vec<Value> = numbers.chain(a.iter().copied()).chain([b]).collect();
+        accumulators
+            .asm(op, &instructions, &constraints.join(","))
+            .operands(&operands)
+            .results(&[sum.ty()])
+            .before(op)
+            .result(0)
+    }
+}
+
+/// A part of A.
+enum Left<'c> {
+    /// In workgroup memory: its descriptor.
+    Memory(Value<'c>),
+    /// In these registers.
+    Registers(Vec<Value<'c>>),
+}
+
+impl<'c> Accumulators<'c> {
+    /// Lowers a multiplication.
+    pub fn multiply(&self, op: Op<'c>, product: &Product<'c>, descriptors: &mut Descriptors<'c>) {
+        let [a, b, accumulator] = [0, 1, 2].map(|i| op.operand(i));
+        let in_memory = (!product.a.in_registers).then(|| descriptors.of(op, a));
+        let b = descriptors.of(op, b);
+        let is_zero = is_zero(accumulator);
+        let sum = op.result(0).ty();
+        let rows = members(sum);
+        let blocks: Vec<Value> = (0..)
+            .zip(rows)
+            .map(|(i, block)| {
+                let (sum, mut adds) = if is_zero {
+                    let none = OpBuilder::new(llvm::MLIR_UNDEF, op.location()).results(&[block]);
+                    (none.before(op).result(0), false)
+                } else {
+                    (self.extract(op, accumulator, i, block), true)
+                };
+                let registers = product.a.in_registers.then(|| self.rows(op, a, i));
+                product.steps(i).fold(sum, |sum, [offset, offset_b]| {
+                    let adds = std::mem::replace(&mut adds, true);
+                    let a = match in_memory {
+                        Some(a) => Left::Memory(descriptors.advanced(op, a, offset)),
+                        None => {
+                            let first = usize::try_from(offset).unwrap_or(0);
+                            let step = usize::try_from(STEP_REGISTERS).unwrap_or(0);
+                            let registers = registers.iter().flatten().skip(first).take(step);
+                            Left::Registers(registers.copied().collect())
+                        }
+                    };
+                    let b = descriptors.advanced(op, b, offset_b);
+                    product.step(op, &a, b, sum, adds)
+                })
+            })
+            .collect();
+        let result = self.gather(op, &blocks, sum);
+        op.replace_with(&[result]);
+    }
+}
+
+/// Returns true if `accumulator`, a struct, is one of zeros.
+fn is_zero(accumulator: Value<'_>) -> bool {
+    let Some(op) = accumulator.defining_op() else {
+        return false;
+    };
+    if op.is(gpux::WRITE_FRAGMENT) {
+        return writes_zeros(op);
+    }
+    let cast = Some(op).filter(|cast| cast.is(builtin::UNREALIZED_CONVERSION_CAST));
+    let init = cast.and_then(|cast| cast.operand(0).defining_op());
+    init.is_some_and(|init| init.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR))
 }

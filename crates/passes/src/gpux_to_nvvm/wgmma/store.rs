@@ -4,7 +4,8 @@
 //! thread's number in its warpgroup says which elements it has (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts"): of
 //! each 8 columns, two in each of two rows.
 
-use super::{ROWS, Registers};
+use super::ROWS;
+use super::registers::Registers;
 use crate::utils::builders::constant;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, OpBuilder, Value};

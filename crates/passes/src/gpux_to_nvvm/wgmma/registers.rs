@@ -1,0 +1,260 @@
+//! Matrices in registers: structs of them, in the place of upstream's type.
+
+use super::{ROWS, cast, store};
+use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
+use async_mlir::llvm::{Aggregate, aggregate, structure};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::attribute::{DenseI64ArrayAttribute, StringAttribute};
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::melior::ir::{Attribute, Type, TypeLike};
+use async_mlir::names::{arith, attr, builtin, llvm, nvgpu};
+use async_mlir::nvgpu::accumulated_matrix;
+use async_mlir::types::{bit_width, vector_shape};
+
+/// The bits of a register.
+const BITS: u32 = 32;
+
+/// The registers of a thread for a matrix: so many for each 64 rows.
+pub(super) struct Registers<'c> {
+    /// The type of a register.
+    pub element: Type<'c>,
+    /// The type of the numbers, one or two of which are in a register.
+    pub number: Type<'c>,
+    pub blocks: usize,
+    /// How many there are for a block of rows.
+    pub count: usize,
+}
+
+impl<'c> Registers<'c> {
+    /// The registers for `ty`, if it is a matrix of what `gpux.wgmma` adds, or multiplies from registers.
+    pub fn of(ty: Type<'c>, context: &'c Context) -> Option<Self> {
+        let shape = vector_shape(accumulated_matrix(ty)?)?;
+        let [Some(rows), Some(columns)] = shape.sizes[..] else {
+            return None;
+        };
+        Self::new([rows, columns], shape.element, context)
+    }
+
+    /// The registers for a matrix of such numbers.
+    pub fn new([rows, columns]: [i64; 2], number: Type<'c>, context: &'c Context) -> Option<Self> {
+        let bits: Type = IntegerType::new(context, BITS).into();
+        let element = if [Type::float16(context), Type::bfloat16(context)].contains(&number) {
+            bits
+        } else if number == Type::float32(context) || number == bits {
+            number
+        } else {
+            return None;
+        };
+        // The 128 threads of a warpgroup have 64 rows.
+        let count = usize::try_from(columns / 2).ok()?;
+        let numbers = usize::try_from(BITS / bit_width(number)?).ok()?;
+        Some(Self {
+            element,
+            number,
+            blocks: usize::try_from(rows / ROWS).ok()?,
+            count: count / numbers,
+        })
+    }
+
+    /// How many numbers are in a register.
+    pub fn numbers(&self) -> usize {
+        if self.element == self.number { 1 } else { 2 }
+    }
+
+    /// Two neighbors.
+    pub fn pair(&self) -> Type<'c> {
+        Type::vector(&[2], self.number)
+    }
+
+    /// How the constraints of an `asm` name a register.
+    pub fn constraint(&self) -> char {
+        constraint(self.element)
+    }
+
+    /// The struct for 64 rows.
+    pub fn block(&self, context: &'c Context) -> Type<'c> {
+        structure(context, &vec![self.element; self.count])
+    }
+
+    /// The struct for all.
+    pub fn all(&self, context: &'c Context) -> Type<'c> {
+        structure(context, &vec![self.block(context); self.blocks])
+    }
+}
+
+/// The types of the members of a struct.
+pub(super) fn members(ty: Type<'_>) -> Vec<Type<'_>> {
+    aggregate(ty).map_or_else(Vec::new, Aggregate::members)
+}
+
+/// How the constraints of an `asm` name a register of such numbers.
+pub(super) fn constraint(element: Type<'_>) -> char {
+    if element.is_integer() { 'r' } else { 'f' }
+}
+
+/// Converts accumulators, and what computes them.
+pub(super) struct Accumulators<'c> {
+    pub context: &'c Context,
+}
+
+/// An operand of one of upstream's operations.
+struct Operand<'c> {
+    op: Op<'c>,
+    index: usize,
+    ty: Type<'c>,
+    registers: Registers<'c>,
+}
+
+impl<'c> Accumulators<'c> {
+    /// Makes structs of all accumulators that `ops` define.
+    pub fn convert(&self, ops: &[Op<'c>]) {
+        let upstream = ops.iter().filter(|op| is_upstream(**op));
+        let operands: Vec<Operand> = upstream.flat_map(|op| accumulators_of(*op)).collect();
+        let selects = ops.iter().filter(|op| op.is(arith::SELECT));
+        let chosen: Vec<Operand> = selects.flat_map(|op| accumulators_of(*op)).collect();
+        for &op in ops {
+            for arg in op.regions().flat_map(Region::blocks).flat_map(Block::args) {
+                self.retype(arg);
+            }
+            for result in op.results() {
+                if is_upstream(op) {
+                    self.cast_result(op, result);
+                } else {
+                    self.retype(result);
+                }
+            }
+        }
+        for operand in operands {
+            self.cast_operand(&operand);
+        }
+        for operand in chosen {
+            let value = operand.op.operand(operand.index);
+            let read = self.read(operand.op, value, &operand.registers);
+            operand.op.set_operand(operand.index, read);
+        }
+    }
+
+    fn retype(&self, value: Value<'c>) {
+        if let Some(registers) = Registers::of(value.ty(), self.context) {
+            value.set_type(registers.all(self.context));
+        }
+    }
+
+    /// Has what uses a result of upstream's operation use a struct.
+    fn cast_result(&self, op: Op<'c>, result: Value<'c>) {
+        if let Some(registers) = Registers::of(result.ty(), self.context) {
+            let cast = cast(result, registers.all(self.context), op.location()).after(op);
+            result.replace_uses_if(cast.result(0), |operand| operand.owner != cast);
+        }
+    }
+
+    /// Gives upstream's operation an accumulator, which another multiplication adds to, and all else reads.
+    fn cast_operand(&self, operand: &Operand<'c>) {
+        let &Operand {
+            op,
+            index,
+            ty,
+            ref registers,
+        } = operand;
+        let mut value = op.operand(index);
+        if !op.is(nvgpu::WARPGROUP_MMA) {
+            value = self.read(op, value, registers);
+        }
+        if op.is(nvgpu::WARPGROUP_MMA_STORE) && store::is_of_several(op) {
+            let blocks =
+                (0..registers.blocks).map(|i| self.extract(op, value, i, registers.block(self.context)));
+            let blocks: Vec<Value> = blocks.collect();
+            store::lower(op, registers, |block, i| {
+                self.extract(op, blocks[block], i, registers.element)
+            });
+            return;
+        }
+        op.set_operand(index, cast(value, ty, op.location()).before(op).result(0));
+    }
+
+    /// Takes an accumulator through an `asm`.
+    pub fn read(&self, op: Op<'c>, accumulator: Value<'c>, registers: &Registers<'c>) -> Value<'c> {
+        let Registers { element, count, .. } = *registers;
+        let output = format!("={}", registers.constraint());
+        let outputs = vec![output; count];
+        let constraints: Vec<String> = outputs
+            .into_iter()
+            .chain((0..count).map(|i| i.to_string()))
+            .collect();
+        let blocks: Vec<Value> = (0..registers.blocks)
+            .map(|block| {
+                let block = self.extract(op, accumulator, block, registers.block(self.context));
+                let numbers: Vec<Value> = (0..count).map(|i| self.extract(op, block, i, element)).collect();
+                self.asm(op, "", &constraints.join(","))
+                    .operands(&numbers)
+                    .results(&[registers.block(self.context)])
+                    .before(op)
+                    .result(0)
+            })
+            .collect();
+        self.assemble(op, &blocks, registers)
+    }
+
+    /// A volatile `asm` for `op`.
+    pub fn asm(&self, op: Op<'c>, instructions: &str, constraints: &str) -> OpBuilder<'c> {
+        let text = |text: &str| Attribute::from(StringAttribute::new(self.context, text));
+        OpBuilder::new(llvm::INLINE_ASM, op.location())
+            .attr(attr::ASM_STRING, text(instructions))
+            .attr(attr::CONSTRAINTS, text(constraints))
+            .attr(attr::HAS_SIDE_EFFECTS, Attribute::unit(self.context))
+    }
+
+    /// The struct of all `blocks`.
+    pub fn assemble(&self, op: Op<'c>, blocks: &[Value<'c>], registers: &Registers<'c>) -> Value<'c> {
+        self.gather(op, blocks, registers.all(self.context))
+    }
+
+    /// The struct `ty` of `members`.
+    pub fn gather(&self, op: Op<'c>, members: &[Value<'c>], ty: Type<'c>) -> Value<'c> {
+        let none = OpBuilder::new(llvm::MLIR_POISON, op.location())
+            .results(&[ty])
+            .before(op);
+        members.iter().zip(0..).fold(none.result(0), |sum, (&member, i)| {
+            OpBuilder::new(llvm::INSERTVALUE, op.location())
+                .operands(&[sum, member])
+                .results(&[ty])
+                .attr(attr::POSITION, self.position(i))
+                .before(op)
+                .result(0)
+        })
+    }
+
+    pub fn extract(&self, op: Op<'c>, from: Value<'c>, index: usize, ty: Type<'c>) -> Value<'c> {
+        OpBuilder::new(llvm::EXTRACTVALUE, op.location())
+            .operands(&[from])
+            .results(&[ty])
+            .attr(attr::POSITION, self.position(index))
+            .before(op)
+            .result(0)
+    }
+
+    fn position(&self, index: usize) -> Attribute<'c> {
+        let index = i64::try_from(index).expect("a struct has few members");
+        DenseI64ArrayAttribute::new(self.context, &[index]).into()
+    }
+}
+
+/// Returns true if `op` keeps upstream's type of accumulators.
+fn is_upstream(op: Op<'_>) -> bool {
+    op.dialect() == nvgpu::NAMESPACE || op.is(builtin::UNREALIZED_CONVERSION_CAST)
+}
+
+fn accumulators_of(op: Op<'_>) -> Vec<Operand<'_>> {
+    let operands = op.operands().enumerate();
+    let accumulators = operands.filter_map(|(index, operand)| {
+        let ty = operand.ty();
+        let registers = Registers::of(ty, op.context())?;
+        Some(Operand {
+            op,
+            index,
+            ty,
+            registers,
+        })
+    });
+    accumulators.collect()
+}
