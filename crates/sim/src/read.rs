@@ -110,6 +110,8 @@ struct Reader<'c> {
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
     dynamic: Option<Reg>,
+    /// Whether functions multiply by `gpux.wgmma`.
+    multiplying: HashMap<Op<'c>, bool>,
     /// The file that all was parsed from.
     file: String,
     /// The kernels that host code launches, in the order of [`Code::kernels`].
@@ -131,6 +133,7 @@ impl<'c> Reader<'c> {
             value_names: names::Names::of(file),
             globals: HashMap::new(),
             dynamic: None,
+            multiplying: HashMap::new(),
             file: file.to_owned(),
             kernels: Vec::new(),
         }

@@ -308,13 +308,28 @@ impl<'c> Reader<'c> {
         to
     }
 
+    /// Returns true if `op` is in a function that multiplies by `gpux.wgmma`: `--gpux-to-nvvm` lowers its stores, if the block is
+    /// known to have several warpgroups.
+    fn is_beside_gpux(&mut self, op: Op<'c>) -> bool {
+        let Some(function) = op.ancestors().find(|outer| outer.is_function()) else {
+            return false;
+        };
+        let multiplies = || {
+            function
+                .self_and_nested()
+                .into_iter()
+                .any(|op| op.is(gpux::WGMMA))
+        };
+        *self.multiplying.entry(function).or_insert_with(multiplies)
+    }
+
     fn store_accumulator(&mut self, op: Op<'c>) -> Done<'c> {
         let ([rows, columns], elem) = Self::accumulator(op, op.operand(0))?;
         let shape = types::memref_shape(op.operand(1).ty()).ok_or_else(|| Unknown::operation(op))?;
         if number(shape.element) != Some(elem) || shape.sizes.len() != 2 {
             return Err(Unknown::operation(op));
         }
-        let in_warpgroup = self.code.block.is_some_and(|[x, ..]| x > WARPGROUP) && is_beside_gpux(op);
+        let in_warpgroup = self.code.block.is_some_and(|[x, ..]| x > WARPGROUP) && self.is_beside_gpux(op);
         if rows > ROWS && columns != 2 * ROWS && !in_warpgroup {
             let message = "upstream stores accumulators of more than 64 rows where they belong only if they have 128 columns";
             return Err(Unknown::new(op, message));
@@ -340,18 +355,6 @@ fn fits(([rows, columns], elem): &Matrix) -> bool {
 fn vector_matrix(ty: Type<'_>) -> Option<Matrix> {
     let shape = types::vector_shape(accumulated_matrix(ty)?)?;
     matrix_of(&shape.sizes, Some(shape.element))
-}
-
-/// Returns true if `op` is in a function that multiplies by `gpux.wgmma`: `--gpux-to-nvvm` lowers its stores, if the block is known to
-/// have several warpgroups.
-fn is_beside_gpux(op: Op<'_>) -> bool {
-    let function = op.ancestors().find(|outer| outer.is_function());
-    function.is_some_and(|function| {
-        function
-            .self_and_nested()
-            .into_iter()
-            .any(|op| op.is(gpux::WGMMA))
-    })
 }
 
 /// A memref of two known sizes.
