@@ -133,7 +133,7 @@ fn increment() -> Code {
             init: crate::code::Init::Unwritten(16),
         }],
         queues: vec!["cp_async".into()],
-        loops: vec![place("scf.for", 1)],
+        loops: vec![place("test.loop", 1)],
         ..Code::default()
     }
 }
