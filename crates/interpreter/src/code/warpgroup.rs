@@ -91,7 +91,7 @@ impl Left {
 }
 
 /// A in registers: the part of a thread. Its elements have 16 bits, and lie as those of D do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LeftFragment {
     /// The registers that hold it, one after the other.
     pub regs: Box<[Reg]>,
