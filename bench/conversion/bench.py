@@ -23,6 +23,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
+LARGE = 100_000  # copies; larger programs are run once
 SMALL = 100  # functions, and copies in each, where small functions are measured without what a process does once
 DEPTH = 4  # groups in flight in the rolling window
 OUR_PASSES = ("gpux-tokens-to-groups", "gpux-to-nvvm")
@@ -195,10 +196,10 @@ def measure_shape(pair, shape, sizes, repetitions, folder):
         programs = [folder / f"{tool.name}.mlir" for tool in pair]
         for tool, program in zip(pair, programs):
             write_program(program, shape, tool.form, size)
-            if size == sizes[0]:
+            if size == SIZES[0]:
                 tool.check(program, size)
         # What takes milliseconds needs more repetitions to be told from noise, and what takes minutes none.
-        times = 4 * repetitions if size <= 1_000 else repetitions if size <= 100_000 else 1
+        times = 4 * repetitions if size <= 1_000 else repetitions if size <= LARGE else 1
         ours, theirs = alternate(lambda side: pair[side].measure(programs[side]), times)
         ratio = statistics.median(a[0] / b[0] for a, b in zip(ours, theirs))
         seconds = [statistics.median(run[0] for run in side) for side in (ours, theirs)]
@@ -390,10 +391,14 @@ def main():
         start = measure_start(pair, arguments.repetitions, folder)
         shapes = {}
         for shape in arguments.shape or SHAPES:
-            some = sizes if shape == "window" or arguments.shape else [size for size in sizes if size <= 100_000]
+            some = [size for size in sizes if size <= LARGE]
             shapes[shape] = measure_shape(pair, shape, some, arguments.repetitions, folder)
         small = measure_small(pair, shapes, arguments.repetitions, folder)
         examples = [] if arguments.shape else measure_examples(arguments, folder)
+        # Last: what takes gigabytes leaves little memory in large pages for what comes next.
+        for shape, rows in shapes.items():
+            some = [size for size in sizes if size > LARGE]
+            rows.extend(measure_shape(pair, shape, some, arguments.repetitions, folder))
     text = format_report(pair, start, shapes, small, examples, (before, os.getloadavg()[0]))
     print(text)
     if arguments.record:

@@ -5,7 +5,7 @@
 //!
 //! **Condition.** Kernels of a device: host code has more than can be kept.
 //!
-//! **Refusals.** What is damaged, cut or of another version, and code in which something refers to what is not there ([`check`]). The hash
+//! **Refusals.** What is damaged, cut or of another version, and code in which something refers to what is not there (`check.rs`). The hash
 //! finds damage; the checks are there so that the machine can rely on what is read, whoever has made it.
 //!
 //! Linear in the number of bytes.
@@ -152,7 +152,7 @@ fn framed(payload: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// If the bytes are not what [`write`] of this version has made.
+/// If the bytes are not what [`write()`] of this version has made.
 pub fn read(bytes: &[u8]) -> Result<Vec<Code>, SerialError> {
     let payload = payload(bytes)?;
     let (module, rest) = postcard::take_from_bytes::<Module>(payload)

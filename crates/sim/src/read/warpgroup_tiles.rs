@@ -156,7 +156,7 @@ impl<'c> Reader<'c> {
         };
         found.filter(fits).ok_or_else(|| {
             let message =
-                "the interpreter knows accumulators of 64 rows, or a multiple, of numbers of 32 bits only";
+                "the interpreter knows accumulators of 64 rows, or a multiple, of f32, f16 or i32 only";
             Unknown::new(op, message)
         })
     }

@@ -141,7 +141,9 @@ impl Walk<'_> {
                 let own = token.map_or(Some(0), |token| self.define(token))?;
                 if *queue == self.queue {
                     // All else is older.
-                    in_flight.iter_mut().for_each(|(_, known)| *known |= own);
+                    for (_, known) in in_flight.iter_mut() {
+                        *known |= own;
+                    }
                     in_flight.push((Age::OPEN, own));
                 }
                 self.commits_at(*slot, in_flight);
@@ -223,7 +225,9 @@ impl Walk<'_> {
         let known_outside = 1_u64
             .checked_shl(u32::try_from(outer).ok()?)
             .map_or(Tokens::MAX, |bit| bit - 1);
-        out.iter_mut().for_each(|(_, known)| *known &= known_outside);
+        for (_, known) in &mut out {
+            *known &= known_outside;
+        }
         normalize(&mut out)?;
         Some(out)
     }
@@ -343,9 +347,8 @@ mod tests {
                     tokens.push(b.join(&[&[first], last.as_slice()].concat()));
                 }
                 _ => {
-                    let awaited: Vec<Token> = tokens
-                        .drain(..1 + usize::from(pick) % tokens.len().min(2))
-                        .collect();
+                    let awaited: Vec<Token> =
+                        tokens.drain(..=usize::from(pick) % tokens.len().min(2)).collect();
                     b.await_all(&awaited);
                 }
             }

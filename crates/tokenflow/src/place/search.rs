@@ -249,26 +249,42 @@ impl Search<'_, '_> {
         false
     }
 
-    /// Considers all sets of points within each window; returns true as soon as one is better.
+    /// Considers all sets of points within each window that are no single changes; returns true as soon as one is better.
     fn windows(&mut self, candidates: &[Slot]) -> bool {
-        for window in candidates.windows(WINDOW) {
+        for (i, window) in candidates.windows(WINDOW).enumerate() {
             for set in 0..1_usize << WINDOW {
-                if self.trials == 0 {
-                    return false;
-                }
-                self.trials -= 1;
                 let slots = window.iter().map(|slot| slot.0 as usize);
                 let changes = slots.enumerate().filter_map(|(i, slot)| {
                     let n = self.best.commits[slot];
                     let new = if set >> i & 1 == 1 { n.max(1) } else { 0 };
                     (new != n).then_some((slot, new))
                 });
-                if self.consider_changes(changes.collect()) {
+                let changes: Vec<Change> = changes.collect();
+                // What leaves the last point alone was in the window before.
+                let is_new =
+                    i == 0 || changes.last().map(|(slot, _)| *slot) == Some(window[WINDOW - 1].0 as usize);
+                if !is_new || self.is_single(&changes) {
+                    continue;
+                }
+                if self.trials == 0 {
+                    return false;
+                }
+                self.trials -= 1;
+                if self.consider_changes(changes) {
                     return true;
                 }
             }
         }
         false
+    }
+
+    /// Returns true if at most one commit is added or taken away.
+    fn is_single(&self, changes: &[Change]) -> bool {
+        match changes {
+            [] => true,
+            [(slot, n)] => self.best.commits[*slot].abs_diff(*n) == 1,
+            _ => false,
+        }
     }
 
     /// Considers the best placement with some changes; always-empty groups are as many as now, where there are as many

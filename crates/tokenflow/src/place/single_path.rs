@@ -149,9 +149,9 @@ mod tests {
     fn counts_that_the_hardware_lacks_take_a_search() {
         let mut b = Build::new();
         let tokens: Vec<Token> = (0..70).map(|_| b.copy()).collect();
-        tokens.iter().for_each(|token| {
-            b.await_all(&[*token]);
-        });
+        for token in tokens {
+            b.await_all(&[token]);
+        }
         let program = b.finish();
         let options = Options::default();
         let placer = QueuePlacer::new(&program, Q, &options);
