@@ -5,7 +5,6 @@
 // RUN: not async-sim %s --kernel=columns_of_b 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // RUN: not async-sim %s --kernel=long_rows 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not async-sim %s --kernel=narrow_store 2>&1 | FileCheck %s --check-prefix=STORE
-// RUN: not async-sim %s --kernel=bf16_sums 2>&1 | FileCheck %s --check-prefix=BF16
 //
 // RUN: not async-sim %s --kernel=two_warps --arg 0=random | FileCheck %s --check-prefix=WARPS
 // RUN: not async-sim %s --kernel=nowhere | FileCheck %s --check-prefix=NOWHERE
@@ -40,7 +39,6 @@ func.func @registers(%x: i64) {
 !wide = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf16, 3>>
 !tall = !nvgpu.warpgroup.descriptor<tensor = memref<128x64xf16, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
-!acc_bf16 = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xbf16>>
 !acc_tall = !nvgpu.warpgroup.accumulator<fragmented = vector<128x64xf32>>
 
 // COLUMNS: error: upstream lowers this to descriptors of other matrices than the types say
@@ -64,12 +62,6 @@ func.func @long_rows(%a: memref<64x128xf16, 3>, %b: memref<128x64xf16, 3>, %map:
 func.func @narrow_store(%out: memref<128x64xf32>) {
   %c = nvgpu.warpgroup.mma.init.accumulator -> !acc_tall
   nvgpu.warpgroup.mma.store %c, %out : !acc_tall to memref<128x64xf32>
-  return
-}
-
-// BF16: error: the interpreter knows accumulators of 64 rows, or a multiple, of f32, f16 or i32 only
-func.func @bf16_sums() {
-  %c = nvgpu.warpgroup.mma.init.accumulator -> !acc_bf16
   return
 }
 

@@ -14,7 +14,7 @@ mod mutants {
 }
 
 use async_sim::adversary::Adversary;
-use async_sim::code::{Code, Instr, Op, ParamKind};
+use async_sim::code::{Code, Instr, Op, ParamKind, Warpgroup};
 use async_sim::inputs::{Argument, Fill};
 use async_sim::machine::ThreadOrder;
 use async_sim::memory::Space;
@@ -243,6 +243,20 @@ fn has_rows(title: &str) -> bool {
     title.contains("nvgpu-pipelines")
 }
 
+/// Returns true if a kernel multiplies by warpgroups and stores nothing: a matrix that nobody has written shows in no memory then.
+fn sums_are_unread(code: &Code) -> bool {
+    let any = |what: fn(&Op) -> bool| code.instrs.iter().any(|instr| what(&instr.op));
+    any(|op| matches!(op, Op::Warpgroup(Warpgroup::Multiply(_))))
+        && !any(|op| {
+            is_store(op)
+                || matches!(op, Op::Bulk(bulk) if !bulk.load)
+                || matches!(
+                    op,
+                    Op::Warpgroup(Warpgroup::Store { .. }) | Op::Store { .. } | Op::StoreTile { .. }
+                )
+        })
+}
+
 #[test]
 fn harmful_mutants_are_found_and_harmless_ones_are_not_reported() {
     let mut subjects = lit_tests();
@@ -348,7 +362,8 @@ impl Subject {
             (true, true) => tally.missed.push(title),
             (false, false) => {
                 row.harmless += 1;
-                if !found.iter().any(|kind| NOT_IN_MEMORY.contains(kind)) {
+                let unread = found.contains("uninitialized-read") && sums_are_unread(&self.code);
+                if !unread && !found.iter().any(|kind| NOT_IN_MEMORY.contains(kind)) {
                     tally.alarms.push(format!("{title}: {found:?}"));
                 }
             }

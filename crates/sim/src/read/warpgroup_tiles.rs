@@ -150,15 +150,8 @@ impl<'c> Reader<'c> {
 
     /// The matrix that a value is an accumulator of.
     fn accumulator(op: Op<'c>, value: Value<'c>) -> Result<Matrix, Unknown<'c>> {
-        let found = vector_matrix(value.ty());
-        let fits = |([rows, columns], elem): &Matrix| {
-            rows % ROWS == 0 && columns % 8 == 0 && matches!(elem, Elem::F32 | Elem::Int(32))
-        };
-        found.filter(fits).ok_or_else(|| {
-            let message =
-                "the interpreter knows accumulators of 64 rows, or a multiple, of f32, f16 or i32 only";
-            Unknown::new(op, message)
-        })
+        let found = vector_matrix(value.ty()).filter(fits);
+        found.ok_or_else(|| Unknown::operation(op))
     }
 
     fn warpgroup_mma(&mut self, op: Op<'c>) -> Done<'c> {
