@@ -124,12 +124,8 @@ impl<'p> QueuePlacer<'p> {
         let points = self.points(base);
         let mut seen = Seen::default();
         // Each option goes on from what the options before it give, and so forces no more.
-        let mut go_on = |best: QueueSolution, seeds: &[QueueSolution], options: &Options, searched: bool| {
-            let before = searched.then(|| best.commits.clone());
-            let from = self.better_of(best, seeds, &points, options);
-            if before.is_some_and(|before| before == from.commits) {
-                return from;
-            }
+        let mut go_on = |from: QueueSolution, seeds: &[QueueSolution], options: &Options| {
+            let from = self.better_of(from, seeds, &points, options);
             let found = self.search(from, &points, options, &mut seen);
             placed.spent |= found.spent;
             found.solution
@@ -143,7 +139,7 @@ impl<'p> QueuePlacer<'p> {
         let balanced = options.balance.then(|| self.balance(&graphs, base));
         let mut best = points.start(base);
         if !balanced.as_ref().is_some_and(|balanced| balanced.forces_least) {
-            best = go_on(best, &[], &plain, false);
+            best = go_on(best, &[], &plain);
         }
         if let Some(balanced) = &balanced {
             let balance = Options {
@@ -154,9 +150,7 @@ impl<'p> QueuePlacer<'p> {
             if !balanced.forces_least {
                 seeds.extend(self.commit_before(base, &balance));
             }
-            // Where there is nothing to pad, the search has been here.
-            let no_branches = graphs.iter().all(|graph| graph.diamonds.is_empty());
-            best = go_on(best, &seeds, &balance, no_branches && !balanced.forces_least);
+            best = go_on(best, &seeds, &balance);
         }
         let ungrouped = best.clone();
         if options.form_groups {
@@ -166,7 +160,7 @@ impl<'p> QueuePlacer<'p> {
                 let balanced = options.balance.then(|| self.balance(&graphs, &staged));
                 seeds.push(self.grouped(&graphs, &staged, balanced.as_ref()));
             }
-            best = go_on(best, &seeds, options, false);
+            best = go_on(best, &seeds, options);
         }
         if options.balance {
             placed.uneven = self.uneven(&graphs, &best);
