@@ -116,7 +116,7 @@ fn refuse_single<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
         Some(inner) => {
             let message =
                 "is there once for a block, but each role of its warps gets a copy of the code around it";
-            let help = "move it before everything that is for some warps only, or behind all that";
+            let help = "move it before everything that is for some warps only, or after all that";
             Err(PassError::new(inner, message).note(op, help))
         }
     }

@@ -10,7 +10,7 @@ gpu.module @m {
     scf.if %first {
       memref.store %v, %out[%c1] : memref<?xf32>
     }
-    // expected-note @+2 {{move it before everything that is for some warps only, or behind all that}}
+    // expected-note @+2 {{move it before everything that is for some warps only, or after all that}}
     // expected-error @+1 {{'memref.alloc' op is there once for a block, but each role of its warps gets a copy of the code around it}}
     %a = memref.alloc() : memref<4xf32, #gpu.address_space<workgroup>>
     scf.if %first {
@@ -30,7 +30,7 @@ gpu.module @m {
     scf.if %first {
       memref.store %v, %a[%c1] : memref<4xf32, #gpu.address_space<workgroup>>
     }
-    // expected-note @+2 {{move it before everything that is for some warps only, or behind all that}}
+    // expected-note @+2 {{move it before everything that is for some warps only, or after all that}}
     // expected-error @+1 {{'gpux.bulk_store' op is there once for a block, but each role of its warps gets a copy of the code around it}}
     %read, %done = gpux.bulk_store async %a, %out : memref<4xf32, #gpu.address_space<workgroup>> to memref<4xf32>
     async.await %done

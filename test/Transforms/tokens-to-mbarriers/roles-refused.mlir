@@ -233,7 +233,7 @@ gpu.module @m {
     %t = gpux.bulk_load async %x, %a {issuer = 4 : i32} : !line to !row
     scf.if %first {
       async.await %t
-      // expected-note @+2 {{move it behind what is for some warps only, where all come together again}}
+      // expected-note @+2 {{move it after what is for some warps only, where all come together again}}
       // expected-error @+1 {{'gpux.bulk_store' op is executed by all threads of the block, but is in a role of some warps}}
       %read, %done = gpux.bulk_store async %a, %y : !row to !line
       async.await %done

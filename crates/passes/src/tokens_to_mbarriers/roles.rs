@@ -63,7 +63,7 @@ pub(super) fn roles<'c>(function: Op<'c>, issuer: Option<u32>) -> Result<Option<
     for &op in &ops {
         if is_block_wide_store(op) && roles.warps_at(op) != roles.all_warps() {
             let message = "is executed by all threads of the block, but is in a role of some warps";
-            let help = "move it behind what is for some warps only, where all come together again";
+            let help = "move it after what is for some warps only, where all come together again";
             return Err(PassError::new(op, message).note(op, help));
         }
         whole_warpgroups(&roles, op)?;

@@ -4,7 +4,7 @@
 //! wait for the multiplication that still reads them. `ptxas` removes the moves.
 //!
 //! **Reads.** A multiplication reads the registers of A until a wait. LLVM does not know that, and would give them to another
-//! value after the multiplication if that value takes its place at the end of an iteration: so an empty volatile `asm` behind
+//! value after the multiplication if that value takes its place at the end of an iteration: so an empty volatile `asm` after
 //! the wait takes them, too. Counts are followed within a block, where a wait that is not known to complete a multiplication
 //! is taken for one that doesn't; a loop or branch in between commits nothing for sure. The cost is linear.
 
@@ -94,7 +94,7 @@ impl<'c> Accumulators<'c> {
     pub fn keep(&self, read: &Read<'c>) {
         let (op, wait) = (read.multiplication, read.wait);
         let a = op.operand(0);
-        // What is behind the wait; a terminator is, at least.
+        // What is after the wait; a terminator is, at least.
         let Some(after) = wait.next() else { return };
         for block in 0..members(a.ty()).len() {
             let registers = self.rows(after, a, block);
