@@ -60,28 +60,27 @@ impl Age {
 }
 
 /// What a part of a program does to ages: its transfer function.
+// Bytes, and no ages: arrays of bytes are compared, hashed and met many at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct AgeMap([Age; DOMAIN]);
+pub struct AgeMap([u8; DOMAIN]);
 
 impl AgeMap {
     /// The map of an empty part.
     #[must_use]
     pub fn identity() -> Self {
-        Self(std::array::from_fn(|i| {
-            Age(u8::try_from(i).unwrap_or(Age::DONE.0))
-        }))
+        Self(std::array::from_fn(|i| u8::try_from(i).unwrap_or(Age::DONE.0)))
     }
 
     /// Returns what becomes of `age`.
     #[must_use]
     pub fn apply(&self, age: Age) -> Age {
-        self.0[age.index()]
+        Age(self.0[age.index()])
     }
 
     /// Appends one step.
     pub fn then_each(&mut self, step: impl Fn(Age) -> Age) {
         for age in &mut self.0 {
-            *age = step(*age);
+            *age = step(Age(*age)).0;
         }
     }
 
@@ -92,9 +91,18 @@ impl AgeMap {
 
     /// Makes this the map of two paths that meet; returns true if that changed it.
     pub fn meet(&mut self, other: &Self) -> bool {
+        self.combine(other, u8::min)
+    }
+
+    /// Makes each age that differs on two paths [`Age::DONE`]; returns true if that changed any.
+    pub fn agree(&mut self, other: &Self) -> bool {
+        self.combine(other, |age, other| if age == other { age } else { Age::DONE.0 })
+    }
+
+    fn combine(&mut self, other: &Self, choose: impl Fn(u8, u8) -> u8) -> bool {
         let before = self.0;
         for (age, other) in self.0.iter_mut().zip(&other.0) {
-            *age = (*age).min(*other);
+            *age = choose(*age, *other);
         }
         before != self.0
     }

@@ -82,6 +82,16 @@ pub(crate) enum Mode {
     Measure,
     /// No wait completes anything; the smallest age found is measured.
     Distance,
+    /// The same, but an age that is not the same on all paths is taken for the greatest, and the greatest age found is
+    /// measured.
+    ConstantDistance,
+}
+
+impl Mode {
+    /// Returns true if no wait completes anything.
+    fn ignores_waits(self) -> bool {
+        matches!(self, Self::Distance | Self::ConstantDistance)
+    }
 }
 
 /// The state after a graph: what it did to tokens from before, and the ages handed out.
@@ -102,7 +112,7 @@ pub(crate) struct Evaluator<'p> {
     pub awaits_alone: bool,
     /// `n(w)` of every await.
     pub n: Vec<N>,
-    /// The smallest age measured at every await.
+    /// The smallest age measured at every await, or the greatest.
     pub measured: Vec<Age>,
     /// Awaits that were reached with a token whose group is still open, or that has no wait to complete it.
     pub uncovered: BTreeSet<u32>,
@@ -165,7 +175,11 @@ impl<'p> Evaluator<'p> {
             self.wait(done[w]);
         }
         let age = self.tokens.youngest(tokens);
-        self.measured[w] = self.measured[w].min(age);
+        self.measured[w] = if self.mode == Mode::ConstantDistance {
+            self.measured[w].max(age)
+        } else {
+            self.measured[w].min(age)
+        };
         if age == Age::OPEN {
             self.uncovered(u32::try_from(w).unwrap_or(u32::MAX));
         }
@@ -178,7 +192,7 @@ impl<'p> Evaluator<'p> {
 
     /// Notes an await that has no wait of its own and is reached with something that is not complete.
     fn check_covered(&mut self, w: u32, tokens: &[Token]) {
-        if self.mode != Mode::Distance && self.tokens.youngest(tokens) != Age::DONE {
+        if !self.mode.ignores_waits() && self.tokens.youngest(tokens) != Age::DONE {
             self.uncovered(w);
         }
     }
@@ -191,7 +205,7 @@ impl<'p> Evaluator<'p> {
     }
 
     fn wait(&mut self, n: N) {
-        if n <= crate::age::MAX_COUNT && self.mode != Mode::Distance {
+        if n <= crate::age::MAX_COUNT && !self.mode.ignores_waits() {
             self.tokens.step(|age| age.wait(n));
         }
     }
@@ -339,7 +353,7 @@ impl<'p> Evaluator<'p> {
     ) -> Option<Outcome> {
         loop {
             let next = self.iteration(repeat, info, &state)?;
-            if !meet(&mut state, &next) {
+            if !meet(&mut state, &next, self.mode) {
                 return Some(state);
             }
         }

@@ -13,6 +13,7 @@
 mod balance;
 mod complete;
 mod concatenation;
+mod constant_distance;
 mod diamond;
 mod flows;
 mod form_groups;
@@ -87,7 +88,7 @@ impl<'p> Placer<'p> {
                 let options = placer.allowed(options);
                 (start.uncovered == base.uncovered).then(|| {
                     placer
-                        .search(start, &points, &options, &mut Seen::default())
+                        .search(start, &points, &options, &mut Seen::default(), false)
                         .solution
                 })
             })

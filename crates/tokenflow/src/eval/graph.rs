@@ -112,7 +112,7 @@ impl<'p> Evaluator<'p> {
             };
             let arrived = Outcome { table, results };
             let news = if let Some(state) = target {
-                meet(state, &arrived)
+                meet(state, &arrived, self.mode)
             } else {
                 *target = Some(arrived);
                 true
@@ -140,11 +140,25 @@ impl<'p> Evaluator<'p> {
 }
 
 /// Makes `state` the state of two paths that meet; returns true if that changed it.
-pub(super) fn meet(state: &mut Outcome, other: &Outcome) -> bool {
+pub(super) fn meet(state: &mut Outcome, other: &Outcome, mode: Mode) -> bool {
+    if mode == Mode::ConstantDistance {
+        return agree(state, other);
+    }
     let mut changed = state.table.meet(&other.table);
     for (age, other) in state.results.iter_mut().zip(&other.results) {
         if *other < *age {
             *age = *other;
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn agree(state: &mut Outcome, other: &Outcome) -> bool {
+    let mut changed = state.table.agree(&other.table);
+    for (age, other) in state.results.iter_mut().zip(&other.results) {
+        if *age != *other && *age != Age::DONE {
+            *age = Age::DONE;
             changed = true;
         }
     }

@@ -4,11 +4,13 @@
 //! region that holds no operation, commit, wait or await of the queue is a point.
 
 use super::QueuePlacer;
+use super::incremental::Change;
 use crate::age::Age;
 use crate::counts::{QueueSolution, counts};
 use crate::eval::{CompletionKind, Evaluator, Mode};
 use crate::program::{Await, Block, Commits, Graph, Item, Queue, Slot, ensure_sufficient_stack};
 use crate::program_info::{BlockInfo, GraphInfo};
+use std::cmp::Ordering;
 
 /// How often a loop of unknown trip count is taken to run where commits are weighed.
 const UNKNOWN_TRIP: u64 = 64;
@@ -73,6 +75,26 @@ impl Points {
             }
         }
         (divergent, late, padding, executed, places)
+    }
+
+    /// Returns true if changes of `commits`, whose rank is `rank`, certainly give a greater one. Nothing is said of changes
+    /// that differ only in which commits are always empty, or in places.
+    pub fn adds_cost(&self, commits: &Commits, changes: &[Change], rank: &Rank) -> bool {
+        let (mut divergent, mut late, mut executed) = (0_i64, 0_i64, 0_i128);
+        for &(slot, n) in changes {
+            let point = self.of_slot[slot].map(|i| &self.list[i as usize]);
+            let Some(point) = point else { return false };
+            let more = i64::from(n) - i64::from(commits[slot]);
+            divergent += if point.divergent { more } else { 0 };
+            late += if point.late { more } else { 0 };
+            executed += i128::from(more) * i128::from(point.weight);
+        }
+        let none_is_empty = rank.2 == 0 && rank.3 < u64::MAX;
+        (divergent, late).cmp(&(0, 0)).then(if none_is_empty {
+            executed.cmp(&0)
+        } else {
+            Ordering::Equal
+        }) == Ordering::Greater
     }
 }
 

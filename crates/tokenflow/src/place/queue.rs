@@ -124,9 +124,9 @@ impl<'p> QueuePlacer<'p> {
         let points = self.points(base);
         let mut seen = Seen::default();
         // Each option goes on from what the options before it give, and so forces no more.
-        let mut go_on = |from: QueueSolution, seeds: &[QueueSolution], options: &Options| {
+        let mut go_on = |from: QueueSolution, seeds: &[QueueSolution], options: &Options, is_least: bool| {
             let from = self.better_of(from, seeds, &points, options);
-            let found = self.search(from, &points, options, &mut seen);
+            let found = self.search(from, &points, options, &mut seen, is_least);
             placed.spent |= found.spent;
             found.solution
         };
@@ -136,10 +136,13 @@ impl<'p> QueuePlacer<'p> {
             ..*options
         };
         let graphs = diamonds(&self.program.body, &self.program_info.root);
-        let balanced = options.balance.then(|| self.balance(&graphs, base));
+        let base_is_least = self.has_constant_distances(base);
+        let even = base_is_least && graphs.iter().all(|graph| graph.diamonds.is_empty());
+        let balanced = (options.balance && !even).then(|| self.balance(&graphs, base));
+        let is_least = base_is_least || balanced.as_ref().is_some_and(|balanced| balanced.forces_least);
         let mut best = points.start(base);
         if !balanced.as_ref().is_some_and(|balanced| balanced.forces_least) {
-            best = go_on(best, &[], &plain);
+            best = go_on(best, &[], &plain, is_least);
         }
         if let Some(balanced) = &balanced {
             let balance = Options {
@@ -150,7 +153,7 @@ impl<'p> QueuePlacer<'p> {
             if !balanced.forces_least {
                 seeds.extend(self.commit_before(base, &balance));
             }
-            best = go_on(best, &seeds, &balance);
+            best = go_on(best, &seeds, &balance, is_least);
         }
         let ungrouped = best.clone();
         if options.form_groups {
@@ -160,7 +163,7 @@ impl<'p> QueuePlacer<'p> {
                 let balanced = options.balance.then(|| self.balance(&graphs, &staged));
                 seeds.push(self.grouped(&graphs, &staged, balanced.as_ref()));
             }
-            best = go_on(best, &seeds, options);
+            best = go_on(best, &seeds, options, is_least);
         }
         if options.balance {
             placed.uneven = self.uneven(&graphs, &best);

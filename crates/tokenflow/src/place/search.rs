@@ -44,6 +44,8 @@ pub(super) struct Search<'a, 'p> {
     options: &'a Options,
     points: &'a Points,
     seen: &'a mut Seen,
+    /// True if nothing forces less than the best one.
+    is_least: bool,
     /// The branches whose arms may be padded.
     graphs: Vec<GraphDiamonds<'p>>,
     best: QueueSolution,
@@ -64,13 +66,15 @@ pub(super) struct Found {
 }
 
 impl<'p> QueuePlacer<'p> {
-    /// Returns a solution that forces no more than `start`, and that nothing looked at is better than.
+    /// Returns a solution that forces no more than `start`, and that nothing looked at is better than; `is_least` says
+    /// that nothing at all forces less.
     pub(super) fn search(
         &self,
         start: QueueSolution,
         points: &Points,
         options: &Options,
         seen: &mut Seen,
+        is_least: bool,
     ) -> Found {
         let candidates = &points.candidates;
         let exhaustive = candidates.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE);
@@ -85,6 +89,7 @@ impl<'p> QueuePlacer<'p> {
             options,
             points,
             seen,
+            is_least,
             graphs: Vec::new(),
             rank: points.rank(&start.commits, self.padded(&start.commits, options)),
             best: start,
@@ -290,6 +295,9 @@ impl Search<'_, '_> {
     /// Considers the best placement with some changes; always-empty groups are as many as now, where there are as many
     /// commits. Returns true if it is better.
     fn consider_changes(&mut self, mut changes: Vec<Change>) -> bool {
+        if self.is_least && self.points.adds_cost(&self.best.commits, &changes, &self.rank) {
+            return false;
+        }
         changes.sort_unstable();
         if let Some(incremental) = &mut self.incremental {
             incremental.prepare_legality(&self.padding, self.options);
