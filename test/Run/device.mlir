@@ -46,7 +46,7 @@ func.func @main() {
   return
 }
 
-// TOO-FAR: device.mlir:[[#@LINE+10]]:{{[0-9]+}}: error: gpux.transfer (call 3): uses bytes 4 to 7 of the allocation of gpux.alloc (call 1), which has 4 bytes
+// TOO-FAR: device.mlir:[[#@LINE+10]]:{{[0-9]+}}: error: gpux.transfer (call 2): uses bytes 0 to 31 of the allocation of gpux.alloc (call 1), which has 4 bytes
 // OTHER: async-opt run: --device: 'gpu' is no device: give host, cuda, sim, sim:late, sim:early or sim:random:SEED
 func.func @too_far() {
   %c1 = arith.constant 1 : index

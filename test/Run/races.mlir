@@ -6,6 +6,8 @@
 // RUN: not async-opt run %s --device=sim --entry=two_copies 2>&1 | FileCheck %s --check-prefix=COPIES
 // RUN: not async-opt run %s --device=sim:early --entry=two_copies 2>&1 | FileCheck %s --check-prefix=COPIES
 // RUN: not async-opt run %s --device=sim --entry=launches 2>&1 | FileCheck %s --check-prefix=LAUNCHES
+// RUN: not async-opt run %s --device=sim --threads=2 --entry=blocks 2>&1 | FileCheck %s --check-prefix=BLOCKS
+// RUN: not --crash async-opt run %s --device=sim --entry=launch_on_freed 2>&1 | FileCheck %s --check-prefix=LAUNCH-ON-FREED
 // RUN: not --crash async-opt run %s --device=sim --entry=freed 2>&1 | FileCheck %s --check-prefix=FREED
 // RUN: async-opt run %s --device=sim --entry=ordered 2>&1 | FileCheck %s --check-prefix=ORDERED --allow-empty
 // RUN: async-opt run %s --device=sim:early --entry=ordered 2>&1 | FileCheck %s --check-prefix=ORDERED --allow-empty
@@ -24,11 +26,19 @@ gpu.module @kernels {
     memref.store %x, %m[%t] : !device
     gpu.return
   }
+
+  // Each block writes an element.
+  gpu.func @number(%m: !device) kernel {
+    %b = gpu.block_id x
+    %x = arith.index_cast %b : index to i32
+    memref.store %x, %m[%b] : !device
+    gpu.return
+  }
 }
 
 // The host copies what a memset may not have written yet.
-// CHECK: races.mlir:{{(37:8|38:3)}}: error: {{(WAR race: gpux.transfer .* reads and gpux.memset .* writes|RAW race: gpux.memset .* writes and gpux.transfer .* reads)}} bytes 0 to 15 of
-// CHECK-NEXT: races.mlir:{{(37:8|38:3)}}: note: gpux.{{(transfer|memset).*}} is here
+// CHECK: races.mlir:{{(47:8|48:3)}}: error: {{(WAR race: gpux.transfer .* reads and gpux.memset .* writes|RAW race: gpux.memset .* writes and gpux.transfer .* reads)}} bytes 0 to 15 of
+// CHECK-NEXT: races.mlir:{{(47:8|48:3)}}: note: gpux.{{(transfer|memset).*}} is here
 func.func @main() {
   %one = arith.constant 1 : i32
   %h = memref.alloc() : !host
@@ -42,8 +52,8 @@ func.func @main() {
   return
 }
 
-// COPIES: races.mlir:{{(51|52)}}:8: error: WAW race: gpux.transfer {{.*}} writes and gpux.transfer
-// COPIES-NEXT: races.mlir:{{(51|52)}}:8: note: gpux.transfer
+// COPIES: races.mlir:{{(61|62)}}:8: error: WAW race: gpux.transfer {{.*}} writes and gpux.transfer
+// COPIES-NEXT: races.mlir:{{(61|62)}}:8: note: gpux.transfer
 func.func @two_copies() {
   %one = arith.constant 1 : i32
   %h = memref.alloc() : !host
@@ -69,6 +79,33 @@ func.func @launches() {
   %v = gpux.async_launch async [%s] @kernels::@half blocks (%c1, %c1, %c1) threads (%c2, %c1, %c1) args(%m : !device)
   %w = gpux.dealloc async [%u, %v] %m : !device
   async.await %w
+  return
+}
+
+// Blocks may run at a time, and their accesses are seen all the same.
+// BLOCKS: error: WAW race: gpux.async_launch {{.*}} writes and gpux.async_launch {{.*}} writes bytes
+func.func @blocks() {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %m, %t = gpux.alloc async () : !device
+  %u = gpux.async_launch async [%t] @kernels::@number blocks (%c4, %c1, %c1) threads (%c1, %c1, %c1) args(%m : !device)
+  %v = gpux.async_launch async [%t] @kernels::@number blocks (%c4, %c1, %c1) threads (%c1, %c1, %c1) args(%m : !device)
+  %w = gpux.dealloc async [%u, %v] %m : !device
+  async.await %w
+  return
+}
+
+// A launch whose kernel uses what was freed fails.
+// LAUNCH-ON-FREED:      races.mlir:[[#@LINE+8]]:8: error: gpux.async_launch (call 3): uses bytes 0 to {{[0-9]+}} of the allocation of gpux.alloc (call 1), which gpux.dealloc (call 2) has freed
+// LAUNCH-ON-FREED-NEXT: races.mlir:[[#@LINE+6]]:3: note: gpux.dealloc (call 2) is here
+func.func @launch_on_freed() {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %m, %t = gpux.alloc async () : !device
+  async.await %t
+  gpux.dealloc %m : !device
+  %u = gpux.async_launch async @kernels::@number blocks (%c4, %c1, %c1) threads (%c1, %c1, %c1) args(%m : !device)
+  async.await %u
   return
 }
 

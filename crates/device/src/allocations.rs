@@ -24,6 +24,8 @@ pub struct Allocations {
     /// Those that are freed, oldest first. Their room is kept for a while, so that uses of it are seen.
     freed: VecDeque<u64>,
     freed_bytes: u64,
+    /// Those whose room was given back and is not the device's again: where they end, and who has freed them.
+    gone: BTreeMap<u64, (u64, Call)>,
     /// Memory of the host that is registered: where it ends, and by whom.
     registered: BTreeMap<u64, (u64, Call)>,
 }
@@ -33,6 +35,9 @@ const ZONE: u64 = 256;
 
 /// How many bytes are kept after they were freed.
 const KEPT: u64 = 64 << 20;
+
+/// So many allocations are known whose room was given back.
+const KNOWN_GONE: usize = 1 << 16;
 
 /// No memory is in the first page, so that addresses there are offsets from null.
 const FIRST_PAGE: u64 = 4096;
@@ -79,6 +84,51 @@ impl Allocations {
                 (bytes.end - 1).wrapping_sub(start).cast_signed(),
                 allocation.made
             ),
+        }
+    }
+
+    /// Where that ends which is there of the bytes, as far as the device knows: where an allocation does, or the bytes. What was freed
+    /// counts as there as long as its room is kept.
+    ///
+    /// # Errors
+    ///
+    /// A message that goes on from whoever uses the bytes, if their room was given back.
+    pub(crate) fn extent(&self, bytes: &Range<u64>) -> Result<u64, String> {
+        let before = self.by_start.range(..=bytes.start).next_back();
+        let after = self.by_start.range(bytes.start..).next();
+        let around = |(&start, allocation): (&u64, &Allocation)| {
+            let end = start + allocation.bytes;
+            let near = start - ZONE <= bytes.start && bytes.start < end + ZONE;
+            near.then_some(end)
+        };
+        if let Some(end) = before.and_then(around).or_else(|| after.and_then(around)) {
+            return Ok(bytes.end.min(end.max(bytes.start)));
+        }
+        match self.gone.range(..=bytes.start).next_back() {
+            Some((_, (end, freed))) if bytes.start < *end => Err(format!(
+                "uses {} bytes of an allocation that {freed} has freed",
+                bytes.end - bytes.start
+            )),
+            _ => Ok(bytes.end),
+        }
+    }
+
+    /// The room of an allocation was given back, or is the device's again.
+    fn note_gone(&mut self, bytes: Range<u64>, freed: Option<Call>) {
+        let overlaps = |(&start, &(end, _)): (&u64, &(u64, Call))| start < bytes.end && bytes.start < end;
+        while let Some((&start, _)) = self
+            .gone
+            .range(..bytes.end)
+            .next_back()
+            .filter(|gone| overlaps(*gone))
+        {
+            self.gone.remove(&start);
+        }
+        if let Some(freed) = freed {
+            if self.gone.len() == KNOWN_GONE {
+                self.gone.clear();
+            }
+            self.gone.insert(bytes.start, (bytes.end, freed));
         }
     }
 
@@ -134,6 +184,8 @@ impl<M: Memory> Device<M> {
                 is_finding: false,
             });
         };
+        self.allocations
+            .note_gone(start - ZONE..start + bytes.max(1) + ZONE, None);
         self.history.forget(start..start + bytes);
         self.poison(start..start + bytes);
         let allocation = Allocation {
@@ -272,6 +324,29 @@ impl<M: Memory> Device<M> {
         }
     }
 
+    /// Checks that bytes that the call uses were not freed.
+    ///
+    /// # Errors
+    ///
+    /// If they were.
+    pub fn check_freed(&mut self, bytes: &Range<u64>) -> Result<(), Failure> {
+        match self.allocations.check(bytes) {
+            Err((Kind::UseAfterFree, against, message)) => {
+                Err(self.wrong(Kind::UseAfterFree, Some(against), message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where that ends which is there of some bytes, as far as the device knows: where an allocation does, or the bytes.
+    ///
+    /// # Errors
+    ///
+    /// A message that goes on from whoever uses the bytes, if they were freed so long ago that somebody else may have them.
+    pub fn extent(&self, bytes: &Range<u64>) -> Result<u64, String> {
+        self.allocations.extent(bytes)
+    }
+
     /// Reports what is wrong with an access by a kernel that `call` has launched.
     pub(crate) fn check_kernel(&mut self, call: Call, bytes: &Range<u64>) {
         if let Some((kind, against, message)) = self.allocations.check_kernel(bytes) {
@@ -318,6 +393,7 @@ impl<M: Memory> Device<M> {
                 self.allocations.freed_bytes -= allocation.bytes;
                 let room = allocation.bytes.max(1).next_multiple_of(ZONE);
                 self.history.forget(start..start + room);
+                self.allocations.note_gone(start..start + room, allocation.freed);
                 self.memory.deallocate(start - ZONE, room + 2 * ZONE);
             }
         }

@@ -74,6 +74,7 @@ pub trait Module: Send {
 /// A kernel of a module.
 pub trait Function: Send {
     /// Makes a launch, which the device runs later. `arguments` are the addresses of the arguments' values, which are gone afterwards.
+    /// `extent` says where that ends which is there of some bytes ([`crate::Device::extent`]).
     ///
     /// # Errors
     ///
@@ -83,8 +84,12 @@ pub trait Function: Send {
         sizes: &LaunchSizes,
         arguments: &[u64],
         memory: &dyn Memory,
+        extent: Extent<'_>,
     ) -> Result<Box<dyn Kernel>, String>;
 }
+
+/// Where that ends which is there of some bytes, or that they were freed.
+pub type Extent<'a> = &'a dyn Fn(&Range<u64>) -> Result<u64, String>;
 
 /// Nothing can be loaded.
 #[derive(Clone, Copy, Default, Debug)]

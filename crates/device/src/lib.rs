@@ -34,5 +34,5 @@ pub use clock::Clock;
 pub use device::{Device, Options};
 pub use findings::{Call, Failure, Finding, Kind};
 pub use handles::Handle;
-pub use kernel::{Access, Accesses, Function, Kernel, LaunchSizes, Loader, Module, NoLoader};
+pub use kernel::{Access, Accesses, Extent, Function, Kernel, LaunchSizes, Loader, Module, NoLoader};
 pub use memory::{Arena, Memory};

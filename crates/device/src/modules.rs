@@ -96,7 +96,9 @@ impl<M: Memory> Device<M> {
         checked.map_err(|misuse| self.misuse(misuse))?;
         let stream = self.stream(stream)?;
         let work = match self.modules.functions.get(&function) {
-            Some(Some(function)) => match function.launch(sizes, arguments, &self.memory) {
+            Some(Some(function)) => match function.launch(sizes, arguments, &self.memory, &|bytes| {
+                self.allocations.extent(bytes)
+            }) {
                 Ok(kernel) => Work::Kernel(kernel),
                 Err(message) => return Err(self.wrong(Kind::KernelFailed, None, message)),
             },

@@ -385,7 +385,13 @@ impl Kernel for Fails {
 }
 
 impl Function for Fails {
-    fn launch(&self, _: &LaunchSizes, _: &[u64], _: &dyn Memory) -> Result<Box<dyn Kernel>, String> {
+    fn launch(
+        &self,
+        _: &LaunchSizes,
+        _: &[u64],
+        _: &dyn Memory,
+        _: Extent<'_>,
+    ) -> Result<Box<dyn Kernel>, String> {
         Ok(Box::new(Fails))
     }
 }

@@ -115,6 +115,8 @@ pub struct Memory {
     watched: bool,
     /// For each thread, a hash of all that it has read so far, atomic accesses aside, if that is asked for.
     pub read_hashes: Option<Vec<u64>>,
+    /// What forks have touched that this memory has adopted, if that is asked for.
+    touched_by_forks: Option<Vec<Touched>>,
     strict_proxies: bool,
     window: Window,
     /// Who has it, in a program with a device.
@@ -163,6 +165,7 @@ impl Memory {
             seen: Vec::new(),
             watched: false,
             read_hashes: None,
+            touched_by_forks: None,
             strict_proxies: false,
             window: Window::default(),
             side: Owner::default(),

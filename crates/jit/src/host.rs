@@ -1,6 +1,8 @@
 //! The host's memory, as kernels have it.
 
 use async_sim::embed::Outside;
+use asyncopt_rt::device;
+use std::ops::Range;
 use std::ptr;
 
 /// All of it.
@@ -26,6 +28,10 @@ impl Outside for Host {
         // No reference: others may write bytes that the kernel leaves alone.
         // SAFETY: as whoever has made this promises.
         unsafe { ptr::copy(at(from), into.as_mut_ptr(), into.len()) };
+    }
+
+    fn extent(&self, bytes: &Range<u64>) -> Result<u64, String> {
+        device::extent(bytes)
     }
 
     fn write(&mut self, to: u64, bytes: &[u8]) {

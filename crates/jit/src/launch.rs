@@ -93,6 +93,7 @@ unsafe fn run(
     let dimensions = [sizes.grid, sizes.block, sizes.cluster];
     let launch = embed::checked(code, dimensions, sizes.workgroup_bytes)?;
     let mut memory = Memory::new(Adversary::Late, code.threads(launch.block));
+    memory.keep_touched();
     // SAFETY: as the caller promises.
     let mut host = unsafe { Host::new() };
     let addresses: Vec<u64> = arguments.iter().map(|at| at.expose_provenance() as u64).collect();

@@ -1,6 +1,8 @@
 //! Kernels of the simulated device: code for the interpreter, which `gpu-module-to-binary` makes with the target `#gpux.sim_target`.
 
-use async_device::{Access, Accesses, Function, Kernel, LaunchSizes, Loader, Memory, Module, NoLoader};
+use async_device::{
+    Access, Accesses, Extent, Function, Kernel, LaunchSizes, Loader, Memory, Module, NoLoader,
+};
 use async_interpreter::adversary::Adversary;
 use async_interpreter::code::{Code, Init};
 use async_interpreter::embed::{Decoded, Outside, Running, checked};
@@ -8,6 +10,7 @@ use async_interpreter::serial;
 use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::ops::Range;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -125,6 +128,7 @@ impl Function for Launchable {
         sizes: &LaunchSizes,
         arguments: &[u64],
         memory: &dyn Memory,
+        extent: Extent<'_>,
     ) -> Result<Box<dyn Kernel>, String> {
         let Self(module, kernel) = self;
         let code = &module.kernels[*kernel];
@@ -144,7 +148,14 @@ impl Function for Launchable {
         let running = checked(code, dimensions, sizes.workgroup_bytes).and_then(|launch| {
             let decoded = Decoded::read(code, arguments, &|from, into| memory.read(from, into))?;
             let adversary = module.adversary.clone();
-            Running::new(code, launch, adversary, decoded, &variables, &Reads(memory))
+            Running::new(
+                code,
+                launch,
+                adversary,
+                decoded,
+                &variables,
+                &Reads(memory, extent),
+            )
         });
         let running = running.map_err(|message| format!("{}: {message}", module.name(*kernel)))?;
         Ok(Box::new(Launched {
@@ -179,12 +190,16 @@ impl Kernel for Launched {
 }
 
 /// Memory of the device, as the interpreter has it.
-struct Reads<'a>(&'a dyn Memory);
+struct Reads<'a>(&'a dyn Memory, Extent<'a>);
 struct Writes<'a>(&'a mut dyn Memory);
 
 impl Outside for Reads<'_> {
     fn read(&self, from: u64, into: &mut [u8]) {
         self.0.read(from, into);
+    }
+
+    fn extent(&self, bytes: &Range<u64>) -> Result<u64, String> {
+        (self.1)(bytes)
     }
 
     fn write(&mut self, _: u64, _: &[u8]) {}

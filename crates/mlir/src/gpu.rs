@@ -66,7 +66,11 @@ pub fn objects<'c>(binary: Op<'c>) -> Vec<&'c [u8]> {
             let object = object.to_raw();
             mlir_sys::mlirAttributeIsAGPUObjectAttr(object).then(|| {
                 let bytes = mlir_sys::mlirGPUObjectAttrGetObject(object);
-                std::slice::from_raw_parts(bytes.data.cast::<u8>(), bytes.length)
+                // An empty string may have no address.
+                match bytes.length {
+                    0 => &[],
+                    length => std::slice::from_raw_parts(bytes.data.cast::<u8>(), length),
+                }
             })
         }
     })

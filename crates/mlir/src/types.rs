@@ -288,6 +288,24 @@ pub fn is_row_major(ty: Type<'_>) -> bool {
     })
 }
 
+/// Returns true if `ty` is a memref whose elements lie one after the other, in row-major order, wherever the first one is.
+#[must_use]
+pub fn is_contiguous(ty: Type<'_>) -> bool {
+    let has_such_strides = || {
+        let (sizes, strides) = (memref_shape(ty)?.sizes, memref_layout(ty)?.strides);
+        let mut stride = Some(1);
+        let as_expected = sizes.iter().zip(&strides).rev().all(|(size, known)| {
+            let expected = stride;
+            stride = stride
+                .zip(*size)
+                .and_then(|(stride, size): (i64, i64)| stride.checked_mul(size));
+            expected.is_some() && expected == *known
+        });
+        Some(as_expected)
+    };
+    is_row_major(ty) || has_such_strides().unwrap_or(false)
+}
+
 /// The memory space, if `ty` is a memref that has one.
 #[must_use]
 pub fn memory_space(ty: Type<'_>) -> Option<Attribute<'_>> {

@@ -4,9 +4,8 @@
 //!
 //! **Effect.** Each asynchronous operation of `gpux` for the host becomes an `async.region` around a synchronous one, and that a call of
 //! `asyncopt_rt_device_…` or `asyncopt_rt_host_…`, whose first operand, the token of the task, is null until `--async-to-runtime` puts it in.
-//! Types of host code lose the memory space of the device: its memory is a pointer like others there. Registrations of the host's memory go: devices of
-//! the runtime access all of it. With `erase-kernels`,
-//! `gpu.module`s go: whoever runs the program has them.
+//! Types of host code lose the memory space of the device: its memory is a pointer like others there. With `erase-kernels`, `gpu.module`s
+//! go: whoever runs the program has them.
 //!
 //! **Refusals.** Transfers of tensors (bufferize first), buffers of unknown rank or of vectors of unknown length, and `gpux.memset` of what does not lie in a row.
 //!
@@ -30,7 +29,7 @@ use async_mlir::ir::{Op, Walk};
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{attr, builtin, gpu};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
-use async_mlir::types::{is_row_major, is_unranked_memref, memref_shape};
+use async_mlir::types::{is_contiguous, is_unranked_memref, memref_shape};
 
 /// The pass.
 pub struct GpuxHostToRuntime;
@@ -62,7 +61,6 @@ impl Pass for GpuxHostToRuntime {
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let mut ops = Vec::new();
         let mut kernels = Vec::new();
-        let mut registrations = Vec::new();
         root.walk(|op| {
             match op.name() {
                 gpu::MODULE => {
@@ -70,7 +68,7 @@ impl Pass for GpuxHostToRuntime {
                     return Walk::Skip;
                 }
                 gpu::LAUNCH => return Walk::Skip,
-                gpu::HOST_REGISTER | gpu::HOST_UNREGISTER => registrations.push(op),
+                gpu::HOST_REGISTER | gpu::HOST_UNREGISTER => ops.push(op),
                 _ if is_host_operation(op) => ops.push(op),
                 _ => {}
             }
@@ -85,7 +83,6 @@ impl Pass for GpuxHostToRuntime {
             check_types(op)?;
             lowering.lower(op);
         }
-        registrations.into_iter().for_each(Op::erase);
         emitter.check_declarations()?;
         drop_memory_spaces(root);
         if cx.bool("erase-kernels") {
@@ -100,7 +97,7 @@ fn check_types<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
     let buffer = op
         .operands()
         .find(|operand| op.is(gpux::MEMSET) && memref_shape(operand.ty()).is_some());
-    if let Some(buffer) = buffer.filter(|buffer| !is_row_major(buffer.ty())) {
+    if let Some(buffer) = buffer.filter(|buffer| !is_contiguous(buffer.ty())) {
         let message = format!("sets elements of '{}', which do not lie in a row", buffer.ty());
         return Err(PassError::new(op, message).note(
             op,
@@ -114,6 +111,9 @@ fn check_types<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
     if let Some(value) = scalable {
         let message = format!("has a value of type '{}', whose size is not known", value.ty());
         return Err(PassError::new(op, message).note(op, "use vectors of a fixed length"));
+    }
+    if matches!(op.name(), gpu::HOST_REGISTER | gpu::HOST_UNREGISTER) {
+        return Ok(());
     }
     let mut values = op.operands().chain(op.results());
     let is_data = !op.is(gpux::ASYNC_LAUNCH);

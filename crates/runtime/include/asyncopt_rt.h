@@ -239,6 +239,17 @@ void *asyncopt_rt_host_alloc(asyncopt_rt_token *self, int32_t device,
 int32_t asyncopt_rt_host_dealloc(asyncopt_rt_token *self, int32_t device,
                                  void *pointer, const char *location);
 
+/// Makes memory of the host, from the first element of a memref to the last,
+/// such as host_alloc allocates, or ends that. `descriptor` is that of a memref
+/// of `rank` dimensions, whose elements have `element_bytes` bytes.
+int32_t asyncopt_rt_host_register(asyncopt_rt_token *self, int32_t device,
+                                  int64_t rank, const void *descriptor,
+                                  int64_t element_bytes, const char *location);
+int32_t asyncopt_rt_host_unregister(asyncopt_rt_token *self, int32_t device,
+                                    int64_t rank, const void *descriptor,
+                                    int64_t element_bytes,
+                                    const char *location);
+
 /// Copies contiguous bytes, from or to memory of `device`.
 int32_t asyncopt_rt_device_transfer(asyncopt_rt_token *self, int32_t device,
                                     void *destination, const void *source,

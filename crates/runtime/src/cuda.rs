@@ -385,6 +385,23 @@ impl Device for Gpu {
         self.free(of, |_, driver| call!(driver, cuMemFreeHost(pointer)))
     }
 
+    fn host_register(&self, pointer: *mut c_void, bytes: usize) -> Result<(), String> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let _context = self.shared.context(self.number)?;
+        let flags = number::HOST_REGISTER_PORTABLE;
+        call!(self.shared.driver, cuMemHostRegister(pointer, bytes, flags))
+    }
+
+    fn host_unregister(&self, pointer: *mut c_void, bytes: usize) -> Result<(), String> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let _context = self.shared.context(self.number)?;
+        call!(self.shared.driver, cuMemHostUnregister(pointer))
+    }
+
     unsafe fn transfer(
         &self,
         destination: *mut c_void,

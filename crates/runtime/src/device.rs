@@ -59,6 +59,20 @@ pub trait Device: Send + Sync {
     /// If `host_alloc` has not returned `pointer`, or it has been freed.
     fn host_dealloc(&self, pointer: *mut c_void) -> Result<(), String>;
 
+    /// Makes memory of the host such as `host_alloc` allocates. No bytes are nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// If some of it is that already, or the device's.
+    fn host_register(&self, pointer: *mut c_void, bytes: usize) -> Result<(), String>;
+
+    /// Ends that.
+    ///
+    /// # Errors
+    ///
+    /// If no registration begins at `pointer`.
+    fn host_unregister(&self, pointer: *mut c_void, bytes: usize) -> Result<(), String>;
+
     /// Copies bytes between memory of the device and of the host, or within one.
     ///
     /// # Errors
@@ -201,6 +215,15 @@ pub fn findings() -> u64 {
 /// A kernel that the launcher runs for the calling thread has accessed bytes. The simulated device finds races of kernels by that; the others don't ask.
 pub fn note_access(access: Access, bytes: Range<u64>) {
     simulated::note_access(access, bytes);
+}
+
+/// Where that ends which is there of some bytes that a launcher's kernel may use, as far as the device knows.
+///
+/// # Errors
+///
+/// A message that goes on from what uses the bytes, if they were freed.
+pub fn extent(bytes: &Range<u64>) -> Result<u64, String> {
+    simulated().map_or(Ok(bytes.end), |simulated| simulated.extent(bytes))
 }
 
 /// The kernel that a launcher runs may wait for others, which run beside it from now on, also where a task is all that may run; until this is dropped.
@@ -365,6 +388,14 @@ impl Device for Host {
 
     fn host_dealloc(&self, pointer: *mut c_void) -> Result<(), String> {
         self.dealloc(pointer)
+    }
+
+    fn host_register(&self, _: *mut c_void, _: usize) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn host_unregister(&self, _: *mut c_void, _: usize) -> Result<(), String> {
+        Ok(())
     }
 
     unsafe fn transfer(

@@ -15,6 +15,7 @@ use crate::{
     cuda,
     device::{self, LaunchSizes, Launcher, device},
     error::Error,
+    memref,
     pool::POOL,
     token::{Ref, Token, Type},
     trace,
@@ -434,6 +435,46 @@ pub unsafe extern "C" fn asyncopt_rt_host_dealloc(
 ) -> i32 {
     let result = device::call(token, number, location, |device| {
         device.host_dealloc(pointer).map(|()| 0)
+    });
+    // SAFETY: the body of the token calls this.
+    unsafe { device_result(token, location, result, 1) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_host_register(
+    token: *mut Token,
+    number: i32,
+    rank: i64,
+    descriptor: *const c_void,
+    element_bytes: i64,
+    location: *const c_char,
+) -> i32 {
+    // SAFETY: the caller passes the descriptor of a memref of that rank.
+    let memory = unsafe { memref::extent(rank, descriptor, element_bytes) };
+    let result = memory.and_then(|(start, bytes)| {
+        device::call(token, number, location, |device| {
+            device.host_register(start, bytes).map(|()| 0)
+        })
+    });
+    // SAFETY: the body of the token calls this.
+    unsafe { device_result(token, location, result, 1) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_host_unregister(
+    token: *mut Token,
+    number: i32,
+    rank: i64,
+    descriptor: *const c_void,
+    element_bytes: i64,
+    location: *const c_char,
+) -> i32 {
+    // SAFETY: the caller passes the descriptor of a memref of that rank.
+    let memory = unsafe { memref::extent(rank, descriptor, element_bytes) };
+    let result = memory.and_then(|(start, bytes)| {
+        device::call(token, number, location, |device| {
+            device.host_unregister(start, bytes).map(|()| 0)
+        })
     });
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }

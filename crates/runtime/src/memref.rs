@@ -140,6 +140,45 @@ impl Unranked {
     }
 }
 
+/// Where the first element of a memref is, and how many bytes there are from there to the end of the last one.
+///
+/// # Errors
+///
+/// If the sizes and strides are none that memory can have.
+///
+/// # Safety
+///
+/// The descriptor is that of a memref of that rank.
+pub(crate) unsafe fn extent(
+    rank: i64,
+    descriptor: *const c_void,
+    element_bytes: i64,
+) -> Result<(*mut c_void, usize), String> {
+    let unranked = Unranked { rank, descriptor };
+    // SAFETY: as the caller promises.
+    let memref = unsafe { unranked.read() };
+    if memref.sizes.contains(&0) {
+        return Ok((memref.data.cast(), 0));
+    }
+    let (mut first, mut last) = (i128::from(memref.offset), i128::from(memref.offset));
+    for (size, stride) in memref.sizes.iter().zip(memref.strides) {
+        let reach = i128::from(size - 1) * i128::from(*stride);
+        first = first.saturating_add(reach.min(0));
+        last = last.saturating_add(reach.max(0));
+    }
+    let bytes_of = |elements: i128| isize::try_from(elements.checked_mul(element_bytes.into())?).ok();
+    let bytes = last
+        .checked_sub(first)
+        .and_then(|reach| bytes_of(reach.checked_add(1)?));
+    match (
+        bytes_of(first),
+        bytes.and_then(|bytes| usize::try_from(bytes).ok()),
+    ) {
+        (Some(start), Some(bytes)) => Ok((memref.data.wrapping_offset(start).cast(), bytes)),
+        _ => Err("a memref has sizes and strides that no memory has room for".into()),
+    }
+}
+
 fn list(numbers: &[i64]) -> String {
     numbers
         .iter()

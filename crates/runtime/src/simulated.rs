@@ -349,6 +349,20 @@ impl Device for Simulated {
         self.free("gpux.dealloc of the host's memory", pointer)
     }
 
+    fn host_register(&self, pointer: *mut c_void, bytes: usize) -> Result<(), String> {
+        self.call("gpu.host_register", |model| match bytes {
+            0 => Ok(()),
+            bytes => model.register(address(pointer), bytes as u64),
+        })
+    }
+
+    fn host_unregister(&self, pointer: *mut c_void, bytes: usize) -> Result<(), String> {
+        self.call("gpu.host_unregister", |model| match bytes {
+            0 => Ok(()),
+            _ => model.unregister(address(pointer)),
+        })
+    }
+
     unsafe fn transfer(
         &self,
         destination: *mut c_void,
@@ -389,12 +403,20 @@ impl Device for Simulated {
         result?;
         self.with_model(|model| {
             model.resume(call);
+            for (_, bytes) in &ran.0 {
+                model.check_freed(bytes)?;
+            }
             in_stream(model, |model, stream| model.launch_kernel(ran, stream))
         })
     }
 }
 
 impl Simulated {
+    /// Where that ends which is there of some bytes.
+    pub fn extent(&self, bytes: &Range<u64>) -> Result<u64, String> {
+        self.model().extent(bytes)
+    }
+
     fn allocate(&self, name: &'static str, bytes: usize) -> Result<*mut c_void, String> {
         let _passed = self.pass();
         let address = self.call_in_stream(name, |model, stream| model.alloc_async(bytes as u64, stream))?;
@@ -417,6 +439,9 @@ struct Room;
 
 const ALIGN: usize = 256;
 
+/// What an allocation has in it that nobody has written.
+const UNWRITTEN: u8 = 0xA5;
+
 fn pointer(address: u64) -> *mut u8 {
     ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default())
 }
@@ -434,7 +459,12 @@ impl Memory for Room {
         let layout = layout(bytes).filter(|layout| layout.size() > 0)?;
         // SAFETY: it has a byte or more.
         let pointer = unsafe { alloc(layout) };
-        (!pointer.is_null()).then(|| address(pointer.cast()))
+        if pointer.is_null() {
+            return None;
+        }
+        // SAFETY: there is room for so many bytes.
+        unsafe { pointer.write_bytes(UNWRITTEN, layout.size()) };
+        Some(address(pointer.cast()))
     }
 
     fn deallocate(&mut self, address: u64, bytes: u64) {

@@ -24,6 +24,7 @@ symbols! {
         asyncopt_rt_set_num_threads asyncopt_rt_num_threads asyncopt_rt_blocking_begin asyncopt_rt_blocking_end
         asyncopt_rt_take_census asyncopt_rt_shutdown asyncopt_rt_trace
         asyncopt_rt_device_alloc asyncopt_rt_device_dealloc asyncopt_rt_host_alloc asyncopt_rt_host_dealloc
+        asyncopt_rt_host_register asyncopt_rt_host_unregister
         asyncopt_rt_device_transfer asyncopt_rt_device_memset asyncopt_rt_device_launch asyncopt_rt_device_trailing
         asyncopt_rt_register_module asyncopt_rt_set_launcher;
     memref:

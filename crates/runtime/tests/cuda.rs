@@ -233,6 +233,36 @@ fn memsets() {
     free(0, &h, true);
 }
 
+/// Memory of the program, every other number of which is transferred.
+fn registered() {
+    /// The descriptor of a memref of one dimension.
+    #[repr(C)]
+    struct Memref(*mut c_void, *mut c_void, i64, i64, i64);
+    let (a, d) = alloc(0, 4);
+    good(&a);
+    let numbers = Box::leak(Box::new([1, 2, 3, 4, 5, 6, 7, 8]));
+    let (data, target) = (numbers.as_mut_ptr().expose_provenance(), get(&d));
+    good(&task(&[], move |token| {
+        // SAFETY: as the header says; nobody else uses the numbers.
+        unsafe {
+            let memref = Memref(at(data), at(data), 1, 3, 2);
+            let descriptor = (&raw const memref).cast();
+            let second = at(data + 4);
+            if asyncopt_rt_host_register(token.0, 0, 1, descriptor, 4, HERE) == 0 {
+                asyncopt_rt_device_transfer(token.0, 0, at(target), second, 4, HERE);
+                asyncopt_rt_device_transfer(token.0, 0, second, at(target), 4, HERE);
+                asyncopt_rt_host_unregister(token.0, 0, 1, descriptor, 4, HERE);
+            }
+            // Nothing to do.
+            let memref = Memref(at(data), at(data), 0, 0, 1);
+            asyncopt_rt_host_register(token.0, 0, 1, (&raw const memref).cast(), 4, HERE);
+        }
+        DONE
+    }));
+    println!("> {numbers:?}");
+    free(0, &d, false);
+}
+
 /// An operation whose result the body looks at.
 fn synchronous() {
     let ((a, d), (b, h)) = (alloc(0, 4), host_alloc(4));
@@ -284,6 +314,7 @@ fn program() {
         "two devices" => two_devices(),
         "memsets" => memsets(),
         "synchronous" => synchronous(),
+        "registered" => registered(),
         "not awaited" => not_awaited(),
         _ => one_allocation(),
     }
@@ -417,6 +448,16 @@ fn a_round_trip_is_these_calls() {
             NOTHING_LEFT,
         ]
     );
+}
+
+#[test]
+fn registered_memory_is_that_from_the_first_element_to_the_last() {
+    let ran = run("registered", &[]);
+    assert_eq!(ran.printed, ["[1, 2, 3, 4, 5, 6, 7, 8]"]);
+    assert!(ran.is_clean(), "{}\n{:#?}", ran.errors, ran.calls);
+    // Elements 1, 3 and 5 of the eight: five numbers.
+    let calls = ["cuMemHostRegister 20 1", "cuMemHostUnregister"];
+    assert_eq!(ran.called("cuMemHost"), calls);
 }
 
 #[test]

@@ -24,9 +24,14 @@ module attributes {gpu.container_module} {
     return %m, %u : !device, !async.token
   }
 
-  // The devices of the runtime access all memory of the host.
+  // The runtime reads the descriptor of what is registered.
   // CHECK-LABEL: func.func @register
-  // CHECK-NEXT: return
+  // CHECK-SAME: %[[M:[a-z0-9]+]]: memref<*xf32>
+  // CHECK: %[[D:[a-z0-9]+]] = builtin.unrealized_conversion_cast %[[M]] : memref<*xf32> to !llvm.struct<(i64, ptr)>
+  // CHECK: %[[RANK:[a-z0-9]+]] = llvm.extractvalue %[[D]][0]
+  // CHECK: %[[AT:[a-z0-9]+]] = llvm.extractvalue %[[D]][1]
+  // CHECK: call @asyncopt_rt_host_register(%{{[0-9]+}}, %{{[0-9]+}}, %[[RANK]], %[[AT]], %{{[0-9]+}}, %{{[0-9]+}})
+  // CHECK: call @asyncopt_rt_host_unregister(
   func.func @register(%m: memref<*xf32>) {
     gpu.host_register %m : memref<*xf32>
     gpu.host_unregister %m : memref<*xf32>
@@ -62,6 +67,19 @@ module attributes {gpu.container_module} {
   // CHECK: call @asyncopt_rt_device_transfer_rank1(
   func.func @strided(%h: memref<4xf32, strided<[2]>>, %d: memref<4xf32, #gpu.address_space<global>>) {
     gpux.transfer %h, %d : memref<4xf32, strided<[2]>> to memref<4xf32, #gpu.address_space<global>>
+    return
+  }
+
+  // The elements of a slice may lie in a row, too.
+  // CHECK-LABEL: func.func @slices
+  // CHECK: call @asyncopt_rt_device_transfer(
+  // CHECK: call @asyncopt_rt_device_memset_value
+  // CHECK: call @asyncopt_rt_device_transfer_rank2(
+  func.func @slices(%h: memref<2x8xf32, strided<[8, 1], offset: 16>>, %d: memref<?x8xf32, strided<[8, 1], offset: ?>, #gpu.address_space<global>>, %f: f32,
+                    %odd: memref<2x8xf32, strided<[9, 1]>>) {
+    gpux.transfer %h, %d : memref<2x8xf32, strided<[8, 1], offset: 16>> to memref<?x8xf32, strided<[8, 1], offset: ?>, #gpu.address_space<global>>
+    gpux.memset %f, %d : memref<?x8xf32, strided<[8, 1], offset: ?>, #gpu.address_space<global>>
+    gpux.transfer %odd, %d : memref<2x8xf32, strided<[9, 1]>> to memref<?x8xf32, strided<[8, 1], offset: ?>, #gpu.address_space<global>>
     return
   }
 

@@ -212,3 +212,53 @@ func.func @selected(%a: !d, %b: !d, %c: i1) {
   gpu.wait [%m]
   return
 }
+
+// -----
+
+!d = memref<8xf32, 1>
+
+// A loop may carry several streams: it is made anew for each.
+// CHECK-LABEL: func.func @two_in_a_loop
+// CHECK: %[[R:.+]]:2 = scf.for {{.*}} iter_args(%[[X:.+]] = %{{.+}}, %[[Y:.+]] = %{{.+}})
+// CHECK: %[[X1:.+]] = gpux.transfer async [%[[X]]]
+// CHECK: %[[Y1:.+]] = gpux.transfer async [%[[Y]]]
+// CHECK: scf.yield %[[X1]], %[[Y1]]
+// CHECK: async.await %[[R]]#0
+// CHECK: async.await %[[R]]#1
+func.func @two_in_a_loop(%a: !d, %b: !d, %lo: index, %hi: index, %step: index) {
+  %s = gpu.wait async
+  %t = gpu.wait async
+  %r:2 = scf.for %i = %lo to %hi step %step iter_args(%x = %s, %y = %t) -> (!gpu.async.token, !gpu.async.token) {
+    %x1 = gpu.memcpy async [%x] %a, %b : !d, !d
+    %y1 = gpu.memcpy async [%y] %a, %b : !d, !d
+    scf.yield %x1, %y1 : !gpu.async.token, !gpu.async.token
+  }
+  gpu.wait [%r#0]
+  gpu.wait [%r#1]
+  return
+}
+
+// -----
+
+!d = memref<8xf32, 1>
+
+// So may branches in loops.
+// CHECK-LABEL: func.func @two_in_a_branch
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: gpux.transfer async
+// CHECK: gpux.transfer async
+// CHECK: async.await
+func.func @two_in_a_branch(%a: !d, %b: !d, %lo: index, %hi: index, %step: index, %c: i1) {
+  %s = gpu.wait async
+  %t = gpu.wait async
+  scf.for %i = %lo to %hi step %step {
+    scf.if %c {
+      %x = gpu.memcpy async [%s] %a, %b : !d, !d
+      %y = gpu.memcpy async [%t] %a, %b : !d, !d
+    }
+  }
+  gpu.wait [%s]
+  gpu.wait [%t]
+  return
+}

@@ -123,6 +123,33 @@ fn a_kernel_that_does_not_end_is_given_up() -> Result<()> {
     holds(&ran.errors, "the thread has run longer than")
 }
 
+/// Only what is there is copied for the kernel.
+#[test]
+fn a_memref_that_is_larger_than_its_memory_is_out_of_bounds_where_it_is_accessed() -> Result<()> {
+    if !has_runtime() {
+        return Ok(());
+    }
+    let kernel = "
+    gpu.func @huge(%x: memref<100000000xi32>, %at: index) kernel {
+      %seven = arith.constant 7 : i32
+      memref.store %seven, %x[%at] : memref<100000000xi32>
+      gpu.return
+    }";
+    let launches = |at: &str| {
+        format!(
+            "%huge = memref.reinterpret_cast %x to offset: [0], sizes: [100000000], strides: [1] : memref<8xi32> to memref<100000000xi32>
+    %at = arith.constant {at} : index
+    %t = gpu.launch_func async [%t0] @kernels::@huge blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%huge : memref<100000000xi32>, %at : index)"
+        )
+    };
+    let ran = run_with_kernels(&program(kernel, &launches("1")), &[])?;
+    holds(&ran.output, "[0,  7,  0,  0,  0,  0,  0,  0]")?;
+    holds(&ran.errors, "findings 0, different 0")?;
+    let ran = run_with_kernels(&program(kernel, &launches("8")), &[])?;
+    holds(&ran.errors, "kernel failed: kernel 'kernels::huge': ")?;
+    holds(&ran.errors, "4 bytes from byte 32 on are not inside of argument 0, which has 32 bytes")
+}
+
 #[test]
 fn races_in_kernels_and_between_them_are_reported_with_their_places() -> Result<()> {
     if !has_runtime() {

@@ -85,8 +85,9 @@ impl HostOp {
             | Self::Transfer { .. }
             | Self::TransferToNew { .. }
             | Self::Fill { .. }
+            | Self::Register { .. }
             | Self::Launch(_) => true,
-            Self::Own { .. } | Self::Register { .. } | Self::Print(_) => false,
+            Self::Own { .. } | Self::Print(_) => false,
         }
     }
 }

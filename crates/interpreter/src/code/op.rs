@@ -396,7 +396,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Returns true if it accesses memory, or ends the life of some.
+    /// Returns true if it accesses memory, ends the life of some, or prints: what others do before matters.
     #[must_use]
     pub fn is_access(&self) -> bool {
         matches!(
@@ -418,6 +418,7 @@ impl Op {
                         | HostOp::Fill { .. }
                         | HostOp::Launch(_)
                         | HostOp::Claim { .. }
+                        | HostOp::Print(_)
                 )
         )
     }

@@ -315,6 +315,12 @@ fn copy_in(
     memory: &mut Memory,
     bytes_outside: &dyn Outside,
 ) -> Result<Copied, String> {
+    let mut outside = outside;
+    if !outside.is_empty() {
+        // What a memref says that is there, and is not, is out of bounds.
+        let extent = bytes_outside.extent(&outside);
+        outside.end = extent.map_err(|message| format!("argument {} {message}", memrefs[0].index))?;
+    }
     let length = usize::try_from(outside.end - outside.start).unwrap_or(usize::MAX);
     let padding = usize::try_from(outside.start % ALIGN).unwrap_or(0);
     if !memory.has_room(padding.saturating_add(length)) {

@@ -8,7 +8,7 @@
 use super::{Machine, Stop, ThreadOrder};
 use crate::adversary::Adversary;
 use crate::code::{Code, Op, ParamKind, Reg};
-use crate::memory::{Contents, Space};
+use crate::memory::{Contents, Owner, Space};
 use crate::value::{BufferId, Value, View};
 use std::ops::Range;
 use std::sync::Arc;
@@ -72,7 +72,12 @@ impl Machine<'_> {
         let mut declared = self.declared.take().into_iter().flatten();
         for decl in &self.code.global {
             let known = declared.next();
-            regs[decl.to.0 as usize] = known.unwrap_or_else(|| self.declare(decl, Space::Global));
+            let value = known.unwrap_or_else(|| self.declare(decl, Space::Global));
+            if let (true, Value::View(view)) = (self.code.is_program, &value) {
+                // A variable of host code is pageable memory.
+                self.memory.set_origin(view.buffer, Owner::Host);
+            }
+            regs[decl.to.0 as usize] = value;
         }
         self.memory.watch(self.timeline.is_some());
         if self.code.is_host {

@@ -44,7 +44,14 @@ impl<'c> Machine<'c> {
             }
             HostOp::Claim { view } => {
                 let (view, actor) = (self.view(t, *view)?, self.actor(t));
-                self.memory.claim(actor, view.buffer)?;
+                let buffer = self.memory.buffer(view.buffer);
+                if let Some(freed) = buffer.freed_at {
+                    // What frees it has not waited for this.
+                    let problem = Problem::freed_early(freed, actor.spot, &buffer.name);
+                    self.memory.reports.problem(problem);
+                } else {
+                    self.memory.claim(actor, view.buffer)?;
+                }
             }
             HostOp::Transfer { from, to } => self.transfer(t, *from, *to)?,
             HostOp::TransferToNew { from, to, owner } => {

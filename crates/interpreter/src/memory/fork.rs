@@ -81,6 +81,7 @@ impl Memory {
             seen: Vec::new(),
             watched: self.watched,
             read_hashes: None,
+            touched_by_forks: None,
             strict_proxies: self.strict_proxies,
             window: self.window.clone(),
             side: self.side,
@@ -141,6 +142,9 @@ impl Memory {
                 BufferId(u32::try_from(so_far + own).unwrap_or(u32::MAX))
             })
         };
+        if let Some(touched) = &mut self.touched_by_forks {
+            touched.push(fork.touched(common));
+        }
         self.reports.adopt(fork.reports, entries, &place);
         self.schedule_matters |= fork.schedule_matters;
         for (id, mut theirs) in fork.buffers.into_iter().enumerate() {

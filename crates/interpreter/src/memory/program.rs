@@ -205,10 +205,18 @@ impl Memory {
         }
     }
 
+    /// From now on [`Memory::touched`] knows also what workers do that run some blocks each.
+    pub fn keep_touched(&mut self) {
+        self.touched_by_forks = Some(Vec::new());
+    }
+
     /// What has been done to the first `common` buffers.
     #[must_use]
     pub fn touched(&self, common: usize) -> Touched {
         let mut all: Vec<(BufferId, Range<usize>, Touch, Kind)> = Vec::new();
+        for Touched(by_fork) in self.touched_by_forks.iter().flatten() {
+            all.extend_from_slice(by_fork);
+        }
         for (id, buffer) in (0..).map(BufferId).zip(&self.buffers[..common]) {
             for (granule, touch, is_atomic) in buffer.shadow.accessed() {
                 let kind = if is_atomic { Kind::Atomic } else { Kind::Plain };

@@ -19,7 +19,7 @@ use async_dialects::names::async_;
 use async_mlir::calls::is_call;
 use async_mlir::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
 use async_mlir::gpu::is_gpu_token;
-use async_mlir::ir::{Definition, Op, OpBuilder, Region, Value};
+use async_mlir::ir::{Block, Definition, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::gpu;
 use async_mlir::pass::PassError;
@@ -123,8 +123,33 @@ struct Stream<'c> {
     creations: Vec<Op<'c>>,
     /// True if it can be there when it is made again.
     stays: bool,
-    touched: FxHashSet<Op<'c>>,
-    changed: FxHashSet<Op<'c>>,
+    touched: Places<'c>,
+    changed: Places<'c>,
+    /// What is rewritten: a block, and whether all blocks that it dominates are.
+    scope: Option<(Block<'c>, bool)>,
+}
+
+/// Operations, and what they are in. Blocks tell that: a loop that another stream goes through is made anew, and has the same ones.
+#[derive(Default)]
+struct Places<'c> {
+    ops: FxHashSet<Op<'c>>,
+    blocks: FxHashSet<Block<'c>>,
+}
+
+impl<'c> Places<'c> {
+    fn add(&mut self, op: Op<'c>) {
+        self.ops.insert(op);
+        let mut around = op.block();
+        while let Some(block) = around.filter(|block| self.blocks.insert(*block)) {
+            around = block.parent_op().and_then(Op::block);
+        }
+    }
+
+    /// Returns true if `op` is one of them, or one is in it.
+    fn has(&self, op: Op<'c>) -> bool {
+        let mut blocks = op.regions().flat_map(Region::blocks);
+        self.ops.contains(&op) || blocks.any(|block| self.blocks.contains(&block))
+    }
 }
 
 impl<'c> Stream<'c> {
@@ -137,20 +162,20 @@ impl<'c> Stream<'c> {
             enqueued: FxHashSet::default(),
             creations: Vec::new(),
             stays: false,
-            touched: FxHashSet::default(),
-            changed: FxHashSet::default(),
+            touched: Places::default(),
+            changed: Places::default(),
+            scope: None,
         }
     }
 
-    /// Finds out which operations do what with the stream.
+    /// Finds out which operations do what with the stream, before any stream is rewritten.
     fn analyze(&mut self) {
-        let with_ancestors = |op: Op<'c>| std::iter::once(op).chain(op.ancestors());
         for value in self.values.clone() {
             for used in value.uses() {
                 if is_known(used.owner) {
                     self.operands.entry(used.owner).or_default().push(used.index);
+                    self.touched.add(used.owner);
                 }
-                self.touched.extend(with_ancestors(used.owner));
             }
             let Definition::Result(op, _) = value.definition() else {
                 continue;
@@ -161,10 +186,11 @@ impl<'c> Stream<'c> {
                 } else {
                     self.creations.push(op);
                 }
-                self.touched.extend(with_ancestors(op));
-                self.changed.extend(with_ancestors(op));
+                self.touched.add(op);
+                self.changed.add(op);
             }
         }
+        self.scope = scope(&self.values);
         self.stays = self.creations.len() != 1 || self.values.iter().any(|value| self.is_carried(*value));
     }
 
@@ -185,7 +211,7 @@ impl<'c> Stream<'c> {
     }
 
     fn rewrite(&self) -> Result<(), PassError<'c>> {
-        let Some((block, whole_region)) = scope(&self.values) else {
+        let Some((block, whole_region)) = self.scope else {
             return Ok(());
         };
         if whole_region {
@@ -206,11 +232,11 @@ impl<'c> Variable<'c> for Stream<'c> {
     }
 
     fn is_touched_by(&self, op: Op<'c>) -> bool {
-        self.touched.contains(&op)
+        self.touched.has(op)
     }
 
     fn is_changed_by(&self, op: Op<'c>) -> bool {
-        self.changed.contains(&op)
+        self.changed.has(op)
     }
 
     fn join(&self, location: Location<'c>, tokens: &[Value<'c>]) -> OpBuilder<'c> {

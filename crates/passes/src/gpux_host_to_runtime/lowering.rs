@@ -10,8 +10,8 @@ use async_mlir::arith::Predicate;
 use async_mlir::ir::{Block, Op, OpBuilder, Value, str_attr};
 use async_mlir::melior::ir::r#type::MemRefType;
 use async_mlir::melior::ir::{Location, Type};
-use async_mlir::names::{arith, attr, cf, llvm, memref};
-use async_mlir::types::{is_row_major, known_type, memory_space, memref_shape};
+use async_mlir::names::{arith, attr, cf, gpu, llvm, memref};
+use async_mlir::types::{is_contiguous, known_type, memory_space, memref_element, memref_shape};
 
 /// Lowers operations of one module.
 pub(super) struct Lowering<'a, 'c> {
@@ -72,6 +72,14 @@ impl<'c> Lowering<'_, 'c> {
                 values.first().copied(),
                 site,
             ),
+            gpu::HOST_REGISTER => {
+                self.register(rt::HOST_REGISTER, operands[0], site);
+                vec![]
+            }
+            gpu::HOST_UNREGISTER => {
+                self.register(rt::HOST_UNREGISTER, operands[0], site);
+                vec![]
+            }
             _ => {
                 self.launch(op, dependencies.len(), site);
                 vec![]
@@ -200,6 +208,22 @@ impl<'c> Lowering<'_, 'c> {
         emitter.call(function, &[this, device, pointer, place], status, location, at);
     }
 
+    /// Registers a buffer of any rank, or ends that; the runtime reads its descriptor.
+    fn register(&self, function: &str, buffer: Value<'c>, site: Site<'c>) {
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
+        let ty = emitter
+            .lowered(buffer.ty())
+            .expect("a buffer of unknown rank has a descriptor");
+        let unranked = emit::cast(buffer, ty, location, at);
+        let rank = emitter.extract(unranked, 0, emitter.int(64), location, at);
+        let descriptor = emitter.extract(unranked, 1, emitter.ptr, location, at);
+        let element = self.element_size(buffer.ty(), site);
+        let [this, device] = self.task_and_device(site);
+        let place = emitter.location(location, at);
+        let operands = [this, device, rank, descriptor, element, place];
+        emitter.call(function, &operands, Some(emitter.int(32)), location, at);
+    }
+
     /// Transfers `source` to `destination`, or to a new buffer of the type of `result`.
     fn transfer(
         &self,
@@ -227,26 +251,23 @@ impl<'c> Lowering<'_, 'c> {
         let Some(to) = destination.or(new) else {
             return vec![];
         };
-        if destination.is_some() {
-            let other = self.metadata(to, site);
-            self.check_sizes([source, to], [&metadata.sizes, &other.sizes], site);
-        }
         let element = self.element_size(source.ty(), site);
         let [this, device] = self.task_and_device(site);
         let place = emitter.location(location, at);
-        let is_contiguous = is_row_major(source.ty()) && is_row_major(to.ty());
+        let other = self.metadata(to, site);
+        if destination.is_some() {
+            self.check_sizes([source, to], [&metadata.sizes, &other.sizes], site);
+        }
         let status = Some(emitter.int(32));
-        if is_contiguous {
+        if is_contiguous(source.ty()) && is_contiguous(to.ty()) {
             let mut bytes = element;
             for size in &metadata.sizes {
                 let size = self.to_i64(*size, site);
                 bytes = binary(arith::MULI, bytes, size, site);
             }
-            let (to, from) = (self.pointer(to, site), metadata.pointer);
-            let operands = [this, device, to, from, bytes, place];
+            let operands = [this, device, other.pointer, metadata.pointer, bytes, place];
             emitter.call(rt::DEVICE_TRANSFER, &operands, status, location, at);
         } else {
-            let other = self.metadata(to, site);
             let rank = metadata.sizes.len();
             let function = self.glue.strided_transfer(rank);
             let mut operands = vec![this, device, other.pointer, metadata.pointer, element, place];
@@ -289,7 +310,7 @@ impl<'c> Lowering<'_, 'c> {
 
     /// How many bytes there are from one element of a buffer of type `ty` to the next one.
     fn element_size(&self, ty: Type<'c>, Site { at, location, .. }: Site<'c>) -> Value<'c> {
-        let element = memref_shape(ty).and_then(|shape| self.emitter.lowered(shape.element));
+        let element = memref_element(ty).and_then(|element| self.emitter.lowered(element));
         let null = self.emitter.null(location, at);
         let next = self
             .emitter
@@ -348,7 +369,7 @@ struct Metadata<'c> {
 fn is_one_call(op: Op<'_>) -> bool {
     let values = || op.operands().chain(op.results());
     match op.name() {
-        gpux::TRANSFER => values().all(|value| is_token(value.ty()) || is_row_major(value.ty())),
+        gpux::TRANSFER => values().all(|value| is_token(value.ty()) || is_contiguous(value.ty())),
         name => matches!(name, gpux::MEMSET | gpux::ASYNC_LAUNCH),
     }
 }

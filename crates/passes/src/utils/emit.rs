@@ -49,6 +49,8 @@ pub(crate) mod rt {
     pub(crate) const DEVICE_TRANSFER: &str = "asyncopt_rt_device_transfer";
     pub(crate) const HOST_ALLOC: &str = "asyncopt_rt_host_alloc";
     pub(crate) const HOST_DEALLOC: &str = "asyncopt_rt_host_dealloc";
+    pub(crate) const HOST_REGISTER: &str = "asyncopt_rt_host_register";
+    pub(crate) const HOST_UNREGISTER: &str = "asyncopt_rt_host_unregister";
     /// What the functions for devices are called first.
     pub(crate) const DEVICE_FUNCTIONS: &str = "asyncopt_rt_device_";
     pub(crate) const HOST_FUNCTIONS: &str = "asyncopt_rt_host_";

@@ -62,6 +62,8 @@ functions! {
         cuMemFree = "cuMemFree_v2" (u64);
         cuMemHostAlloc = "cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
         cuMemFreeHost = "cuMemFreeHost" (*mut c_void);
+        cuMemHostRegister = "cuMemHostRegister_v2" (*mut c_void, usize, c_uint);
+        cuMemHostUnregister = "cuMemHostUnregister" (*mut c_void);
         cuMemcpyAsync = "cuMemcpyAsync" (u64, u64, usize, Handle);
         cuMemcpyPeerAsync = "cuMemcpyPeerAsync" (u64, Handle, u64, Handle, usize, Handle);
         cuMemsetD8Async = "cuMemsetD8Async" (u64, u8, usize, Handle);
@@ -121,6 +123,7 @@ pub mod number {
     pub const MEMPOOL_RELEASE_THRESHOLD: c_int = 4;
     pub const STREAM_NON_BLOCKING: c_uint = 1;
     pub const HOST_ALLOC_PORTABLE: c_uint = 1;
+    pub const HOST_REGISTER_PORTABLE: c_uint = 1;
     pub const JIT_ERROR_LOG_BUFFER: c_int = 5;
     pub const JIT_ERROR_LOG_BUFFER_BYTES: c_int = 6;
     pub const FUNCTION_MAX_DYNAMIC_SHARED_BYTES: c_int = 8;

@@ -40,6 +40,7 @@ typedef struct {
   void *memory; // Its address is that of the object if it is memory.
   size_t bytes;
   int in_pool;
+  int is_registered; // The memory is the program's.
   work_t *first, *last;
 } object_t;
 
@@ -121,7 +122,8 @@ static object_t **find(kind_t kind, const void *handle) {
 }
 
 static void destroy(object_t **object) {
-  free((*object)->memory);
+  if (!(*object)->is_registered)
+    free((*object)->memory);
   free(*object);
   *object = NULL;
 }
@@ -323,7 +325,8 @@ static int allocate(void **address, kind_t kind, size_t bytes, int in_pool,
 
 static int release(void *address, kind_t kind, int in_pool, int fails) {
   object_t **object = find(kind, address);
-  if ((*object)->in_pool != in_pool || (*object)->device != here())
+  if ((*object)->in_pool != in_pool || (*object)->device != here() ||
+      (*object)->is_registered)
     wrong("memory is freed in another way than it was allocated");
   destroy(object);
   return failed(fails);
@@ -357,6 +360,25 @@ int cuMemHostAlloc(void **address, size_t bytes, unsigned flags) {
 
 int cuMemFreeHost(void *address) {
   return release(address, HOST_MEMORY, 0, begin("cuMemFreeHost"));
+}
+
+int cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags) {
+  if (begin("cuMemHostRegister %zu %u", bytes, flags))
+    return end(OUT_OF_MEMORY);
+  object_t *object = make(HOST_MEMORY, 0);
+  object->memory = address;
+  object->bytes = bytes;
+  object->is_registered = 1;
+  return end(0);
+}
+
+int cuMemHostUnregister(void *address) {
+  int fails = begin("cuMemHostUnregister");
+  object_t **object = find(HOST_MEMORY, address);
+  if (!(*object)->is_registered)
+    wrong("memory is unregistered that was allocated");
+  destroy(object);
+  return failed(fails);
 }
 
 static int copy(char *to, const char *from, size_t bytes, void *stream,
