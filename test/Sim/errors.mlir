@@ -38,7 +38,7 @@ func.func @zero(%n: index) {
   return
 }
 
-// ENDLESS: error: {{.*}} the thread has run longer than --budget allows; does it end?
+// ENDLESS: error: {{.*}} the thread has run longer than its budget allows; does it end?
 func.func @endless() {
   cf.br ^loop
 ^loop:

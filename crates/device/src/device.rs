@@ -55,8 +55,8 @@ impl Options {
         }
         if let Ok(text) = env::var("ASYNCOPT_DEVICE_FAIL_AT") {
             match text.parse() {
-                Ok(number) => options.fail_at = Some(number),
-                Err(_) => report(format!(
+                Ok(number @ 1..) => options.fail_at = Some(number),
+                _ => report(format!(
                     "ASYNCOPT_DEVICE_FAIL_AT is '{text}': give the number of a call, counted from 1"
                 )),
             }

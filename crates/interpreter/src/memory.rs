@@ -290,7 +290,7 @@ impl Memory {
         if buffer.freed {
             return Err(Fault::Freed { buffer: at.buffer });
         }
-        if bytes > 0 && self.is_elsewhere(at.buffer) {
+        if bytes > 0 && self.is_elsewhere(at, bytes) {
             return Err(Fault::Elsewhere { buffer: at.buffer });
         }
         let out = Fault::OutOfBounds {

@@ -11,7 +11,7 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Op, Region, Walk};
 use async_mlir::melior::ir::attribute::TypeAttribute;
 use async_mlir::melior::ir::r#type::TypeLike as _;
-use async_mlir::names::{attr, builtin, llvm};
+use async_mlir::names::{attr, builtin, gpu, llvm};
 use async_mlir::text::{collect_text, string_ref};
 use mlir_sys::{
     mlirOpPassManagerAddPipeline, mlirPassManagerCreate, mlirPassManagerDestroy,
@@ -104,8 +104,27 @@ pub fn bufferize(module: Op<'_>) -> Result<(), Reported> {
 /// The pipeline that lowers asynchronous host code.
 const LOWER_TO_CPU: &str = "async-lower-to-cpu";
 
+/// Refuses what upstream's host code asks of a device: no pass here lowers it.
+fn refuse_upstream(module: Op<'_>) -> Result<(), Reported> {
+    let mut found = None;
+    module.walk(|op| match op.name() {
+        gpu::MODULE => Walk::Skip,
+        gpu::LAUNCH_FUNC | gpu::ALLOC | gpu::DEALLOC | gpu::MEMCPY | gpu::MEMSET | gpu::WAIT => {
+            found = Some(op);
+            Walk::Stop
+        }
+        _ => Walk::Advance,
+    });
+    let Some(op) = found else { return Ok(()) };
+    Diagnostic::error(op, "is upstream's host code for a device")
+        .note(op, "run with --async-import-gpu; what --gpu-to-llvm has lowered is run by mlir-runner")
+        .emit();
+    Err(Reported)
+}
+
 /// Lowers host code, and removes the kernels.
 pub fn to_llvm(module: Op<'_>) -> Result<(), Reported> {
+    refuse_upstream(module)?;
     run(module, LOWER_TO_CPU)?;
     let mut left = Vec::new();
     module.walk(|op| {

@@ -155,6 +155,8 @@ enum Selected {
     Simulated(Box<Simulated>),
     /// Or why there is none.
     Cuda(Result<Cuda, String>),
+    /// What is asked for is no device.
+    Unknown(String),
 }
 
 static SELECTED: OnceLock<Selected> = OnceLock::new();
@@ -162,10 +164,7 @@ static SELECTED: OnceLock<Selected> = OnceLock::new();
 fn selected() -> &'static Selected {
     SELECTED.get_or_init(|| {
         let name = env::var("ASYNCOPT_DEVICE").unwrap_or_default();
-        parse(&name).unwrap_or_else(|message| {
-            eprintln!("asyncopt_rt: ASYNCOPT_DEVICE: {message}");
-            Selected::Host
-        })
+        parse(&name).unwrap_or_else(|message| Selected::Unknown(format!("ASYNCOPT_DEVICE: {message}")))
     })
 }
 
@@ -191,6 +190,7 @@ pub(crate) fn current(number: i32) -> Result<&'static dyn Device, String> {
             let cuda = cuda.as_ref().map_err(Clone::clone)?;
             cuda.device(number).map(|gpu| gpu as _)
         }
+        Selected::Unknown(message) => Err(message.clone()),
     }
 }
 

@@ -52,7 +52,7 @@ module attributes {gpu.container_module} {
     return
   }
 
-  // STREAM: error: {{.*}}the thread has run longer than --budget allows
+  // STREAM: error: {{.*}}the thread has run longer than its budget allows
   func.func @on_one_stream() {
     %number = gpu.alloc host_shared () : memref<i32>
     %zero = arith.constant 0 : i32

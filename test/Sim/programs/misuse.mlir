@@ -4,6 +4,8 @@
 // RUN: not async-sim %s --entry=device_frees_host | FileCheck %s --check-prefix=HOST
 // RUN: not async-sim %s --entry=registered_twice | FileCheck %s --check-prefix=TWICE
 // RUN: not async-sim %s --entry=unregistered_in_use --schedule=early | FileCheck %s --check-prefix=IN-USE
+// RUN: not async-sim %s --entry=part | FileCheck %s --check-prefix=PART
+// RUN: not async-sim %s --entry=freed_while_registered | FileCheck %s --check-prefix=WHILE
 // RUN: not async-sim %s --entry=overlap | FileCheck %s --check-prefix=OVERLAP
 // RUN: not async-sim %s --entry=out_of_bounds | FileCheck %s --check-prefix=LAUNCH
 // RUN: async-sim %s --entry=polls --schedule=late | FileCheck %s --check-prefix=POLLS
@@ -86,6 +88,27 @@ module attributes {gpu.container_module} {
     %c5 = arith.constant 5 : index
     %d = gpu.alloc () : memref<4xi32>
     gpu.launch_func @kernels::@write blocks in (%c1, %c1, %c1) threads in (%c5, %c1, %c1) args(%d : memref<4xi32>)
+    return
+  }
+
+  // PART: error: memref.store: the kernel accesses the buffer of {{.*}}misuse.mlir:[[#@LINE+4]]:{{[0-9]+}}, which is pageable memory of the host
+  func.func @part() {
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %m = memref.alloc() : memref<4xi32>
+    %half = memref.subview %m[2] [2] [1] : memref<4xi32> to memref<2xi32, strided<[1], offset: 2>>
+    %any = memref.cast %half : memref<2xi32, strided<[1], offset: 2>> to memref<*xi32>
+    gpu.host_register %any : memref<*xi32>
+    gpu.launch_func @kernels::@write blocks in (%c1, %c1, %c1) threads in (%c4, %c1, %c1) args(%m : memref<4xi32>)
+    return
+  }
+
+  // WHILE: misuse.mlir:[[#@LINE+5]]:{{[0-9]+}}: error: memref.dealloc: frees the buffer of {{.*}}, which is registered
+  func.func @freed_while_registered() {
+    %m = memref.alloc() : memref<4xi32>
+    %any = memref.cast %m : memref<4xi32> to memref<*xi32>
+    gpu.host_register %any : memref<*xi32>
+    memref.dealloc %m : memref<4xi32>
     return
   }
 

@@ -147,7 +147,10 @@ fn a_memref_that_is_larger_than_its_memory_is_out_of_bounds_where_it_is_accessed
     holds(&ran.errors, "findings 0, different 0")?;
     let ran = run_with_kernels(&program(kernel, &launches("8")), &[])?;
     holds(&ran.errors, "kernel failed: kernel 'kernels::huge': ")?;
-    holds(&ran.errors, "4 bytes from byte 32 on are not inside of argument 0, which has 32 bytes")
+    holds(
+        &ran.errors,
+        "4 bytes from byte 32 on are not inside of argument 0, which has 32 bytes",
+    )
 }
 
 #[test]

@@ -22,8 +22,12 @@ pub fn checked(
         let mut dimensions = [1; 3];
         for (to, from) in dimensions.iter_mut().zip(of) {
             let size = u32::try_from(from).ok().filter(|size| *size > 0);
-            *to =
-                size.ok_or_else(|| format!("it is launched with {what} of {of:?}, and each is 1 at least"))?;
+            *to = size.ok_or_else(|| {
+                format!(
+                    "it is launched with {what} of {of:?}, and each is 1 to {}",
+                    u32::MAX
+                )
+            })?;
         }
         Ok(dimensions)
     };

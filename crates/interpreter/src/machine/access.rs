@@ -135,6 +135,9 @@ impl Machine<'_> {
                 None => self.int(t, *dynamic.next().ok_or(Reason::Operand("a size"))?)?,
             });
         }
+        if known.iter().any(|size| *size < 0) {
+            return Err(Reason::Operand("a size of 0 or more"));
+        }
         let mut view = View {
             buffer: BufferId(0),
             base: 0,

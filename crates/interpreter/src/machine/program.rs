@@ -8,6 +8,7 @@ use crate::report::Problem;
 use crate::scalar::signed;
 use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
 use rustc_hash::FxHashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Instructions of a kernel, or of a task of the host, before others that run at the same time have their turn.
@@ -87,9 +88,10 @@ impl<'c> Machine<'c> {
 
     /// Page-locks memory, or ends that. Who accesses it from the device comes before the end.
     fn register(&mut self, t: usize, view: Reg, locked: bool) -> Result<(), Reason> {
-        let buffer = self.view(t, view)?.buffer;
+        let view = self.view(t, view)?;
+        let buffer = view.buffer;
         let (is_locked, is_pageable) = (
-            self.memory.owner(buffer) == Owner::Both,
+            !self.memory.locked(buffer).is_empty(),
             self.memory.origin(buffer) == Owner::Host,
         );
         if !is_pageable {
@@ -112,11 +114,11 @@ impl<'c> Machine<'c> {
                 "register it once before, and unregister it once after",
             );
         } else if locked {
-            self.memory.set_owner(buffer, Owner::Both);
+            self.memory.lock(buffer, bytes_of(&view));
         } else {
             let actor = self.actor(t);
             self.memory.claim(actor, buffer)?;
-            self.memory.set_owner(buffer, Owner::Host);
+            self.memory.lock(buffer, 0..0);
         }
         Ok(())
     }
@@ -222,7 +224,10 @@ impl<'c> Machine<'c> {
             for (to, from) in to.iter_mut().zip(from) {
                 let size = self.index(t, from)?;
                 *to = u32::try_from(size).ok().filter(|size| *size > 0).ok_or_else(|| {
-                    Reason::Launch(format!("a size of the launch is {size}, and each is 1 or more"))
+                    Reason::Launch(format!(
+                        "a size of the launch is {size}, and each is 1 to {}",
+                        u32::MAX
+                    ))
                 })?;
             }
         }
@@ -356,6 +361,26 @@ fn pointers(view: &View) -> impl Iterator<Item = Pointer> {
 }
 
 /// Returns true if two views of one buffer have an element in common.
+/// The bytes of a view's buffer from its first element to its last.
+fn bytes_of(view: &View) -> Range<usize> {
+    if view.sizes.contains(&0) {
+        return 0..0;
+    }
+    let (mut first, mut last) = (view.offset, view.offset);
+    for (size, stride) in view.sizes.iter().zip(&view.strides) {
+        let reach = (size - 1).saturating_mul(*stride);
+        first = first.saturating_add(reach.min(0));
+        last = last.saturating_add(reach.max(0));
+    }
+    let byte = |element: i64| {
+        let offset = element
+            .saturating_mul(view.elem_bytes())
+            .saturating_add(view.base);
+        usize::try_from(offset).unwrap_or(0)
+    };
+    byte(first)..byte(last.saturating_add(1))
+}
+
 fn spans_meet(one: &View, other: &View) -> bool {
     let bytes: FxHashSet<i64> = pointers(one).map(|at| at.offset).collect();
     pointers(other).any(|at| bytes.contains(&at.offset))

@@ -341,6 +341,10 @@ impl Machine<'_> {
         if self.memory.is_freed(buffer) {
             return Err(Reason::Fault(crate::memory::Fault::Freed { buffer }));
         }
+        if !self.memory.locked(buffer).is_empty() {
+            let advice = "unregister it before, with gpu.host_unregister";
+            self.misuse(t, buffer, "frees {}, which is registered", advice);
+        }
         self.end_of_life(t, buffer);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Memory of a whole program: who may access a buffer, what a kernel sees of it, and transfers.
 
 use super::cells::Touch;
-use super::{Actor, Fault, Hazard, Kind, Memory};
+use super::{Actor, Buffer, Fault, Hazard, Kind, Memory};
 use crate::adversary::Adversary;
 use crate::value::{BufferId, Pointer};
 use std::ops::Range;
@@ -69,10 +69,26 @@ impl Memory {
         self.buffer(id).origin
     }
 
-    /// Returns true if a buffer is not for those who have this memory.
-    pub(super) fn is_elsewhere(&self, id: BufferId) -> bool {
-        let owner = self.buffer(id).owner;
-        owner != Owner::Both && self.side != Owner::Both && owner != self.side
+    /// Page-locks some bytes of a buffer that the host has allocated, and no others: the device may access these.
+    pub fn lock(&mut self, id: BufferId, bytes: Range<usize>) {
+        self.buffers[id.0 as usize].locked = bytes;
+    }
+
+    /// The bytes of a buffer that are page-locked, if it is the host's.
+    #[must_use]
+    pub fn locked(&self, id: BufferId) -> Range<usize> {
+        self.buffer(id).locked.clone()
+    }
+
+    /// Returns true if bytes are not for those who have this memory.
+    pub(super) fn is_elsewhere(&self, at: Pointer, bytes: usize) -> bool {
+        let Buffer { owner, locked, .. } = self.buffer(at.buffer);
+        let is_locked = || {
+            let start = usize::try_from(at.offset).unwrap_or(usize::MAX);
+            locked.start <= start && start.saturating_add(bytes) <= locked.end
+        };
+        let is_own = *owner == Owner::Both || self.side == Owner::Both || *owner == self.side;
+        !is_own && !(*owner == Owner::Host && is_locked())
     }
 
     /// Notes that a buffer is there from now on: accesses that are not ordered after that race with it.
@@ -175,6 +191,7 @@ impl Memory {
     pub fn lend_to(&mut self, kernel: &mut Self, common: usize) {
         for (ours, theirs) in self.buffers.iter().zip(&mut kernel.buffers[..common]) {
             theirs.owner = ours.owner;
+            theirs.locked = ours.locked.clone();
             if ours.freed {
                 theirs.freed = true;
                 theirs.data = Vec::new();

@@ -98,6 +98,8 @@ pub struct Buffer {
     pub(super) owner: Owner,
     /// Who has allocated it.
     pub(super) origin: Owner,
+    /// The bytes that are page-locked, though the host alone has allocated it.
+    pub(super) locked: Range<usize>,
     /// A bit for each byte that nobody has written; nothing if there are none.
     pub(super) unwritten: Vec<u64>,
     /// Where mbarriers begin, and who has initialized them.
@@ -165,6 +167,7 @@ impl Buffer {
             freed_at: None,
             owner: Owner::default(),
             origin: Owner::default(),
+            locked: 0..0,
             unwritten,
             mbarriers: Vec::new(),
             shadow,
@@ -184,6 +187,7 @@ impl Buffer {
             freed_at: self.freed_at,
             owner: self.owner,
             origin: self.origin,
+            locked: self.locked.clone(),
             unwritten: self.unwritten.clone(),
             mbarriers: Vec::new(),
             shadow: Shadow::new(self.data.len()),

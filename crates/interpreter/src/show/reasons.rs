@@ -55,7 +55,7 @@ impl Names<'_> {
             Reason::Poison => ("undefined", "an operand holds no value on this path".into()),
             Reason::Operand(what) => ("undefined", format!("an operand is not {what}")),
             Reason::Budget => {
-                let message = "the thread has run longer than --budget allows; does it end?";
+                let message = "the thread has run longer than its budget allows; does it end?";
                 ("endless", message.into())
             }
             Reason::Step => ("undefined", "the step of the loop is not positive".into()),
@@ -245,7 +245,7 @@ pub(super) fn advice(kind: &str) -> &'static str {
         }
         "divergent-warpgroup" => "launch a multiple of 128 threads",
         "divergent-warp" => "let all threads that take part come to it together",
-        "endless" => "if it does end, give it a larger --budget",
+        "endless" => "if it does end, run it in async-sim with a larger --budget",
         "too-many" => "run it with fewer tasks: regions, device operations and launches",
         "too-large" => "run it on smaller buffers, or fewer blocks",
         _ => "",

@@ -216,8 +216,20 @@ impl<'c> Reader<'c> {
     /// The place of the kernel that `op` launches, which is read if it was not yet.
     fn kernel_of(&mut self, op: Op<'c>) -> Result<usize, Unknown<'c>> {
         let path = op.attr(gpux_attr::KERNEL_SYMBOL).and_then(types::symbol_path);
-        let kernel = path.and_then(|path| find(op, &path));
-        let kernel = kernel.ok_or_else(|| Unknown::new(op, "there is no such kernel in the module"))?;
+        let found = |path: &[&str]| find(op, path);
+        let kernel = path.as_ref().and_then(|path| found(path));
+        let kernel = kernel.ok_or_else(|| {
+            let module = path.as_ref().and_then(|path| found(path.get(..1)?));
+            let is_binary = module.is_some_and(|module| module.is(gpu::BINARY));
+            Unknown::new(
+                op,
+                if is_binary {
+                    "its kernel is in a gpu.binary: run the program as it is before --gpu-module-to-binary"
+                } else {
+                    "there is no such kernel in the module"
+                },
+            )
+        })?;
         if let Some(known) = self.kernels.iter().position(|known| *known == kernel) {
             return Ok(known);
         }
