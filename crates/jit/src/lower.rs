@@ -117,7 +117,10 @@ fn refuse_upstream(module: Op<'_>) -> Result<(), Reported> {
     });
     let Some(op) = found else { return Ok(()) };
     Diagnostic::error(op, "is upstream's host code for a device")
-        .note(op, "run with --async-import-gpu; what --gpu-to-llvm has lowered is run by mlir-runner")
+        .note(
+            op,
+            "run with --async-import-gpu; what --gpu-to-llvm has lowered is run by mlir-runner",
+        )
         .emit();
     Err(Reported)
 }

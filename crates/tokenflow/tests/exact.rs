@@ -17,7 +17,7 @@ use oracle::placements::{always_empty, is_better, points};
 use oracle::reads::{executable, split};
 use oracle::{Fault, code::Code, inexact, not_distances, raised, unsound};
 use proptest::prelude::*;
-use tokenflow::{Commits, Options, Program, Queue};
+use tokenflow::{CommitRules, Commits, Graph, Item, Options, Program, Queue, Slot};
 
 fn options() -> impl Strategy<Value = Options> {
     let limit = prop_oneof![Just(0_u64), Just(2), Just(8)];
@@ -252,6 +252,77 @@ proptest! {
             text(&on.program, &on.emitted),
             text(&off.program, &off.emitted)
         );
+    }
+}
+
+/// What a queue of multiplications asks of commits: none that is always empty, and none where threads may diverge.
+const WARPGROUP_RULES: CommitRules = CommitRules {
+    empty_groups: false,
+    divergent: false,
+    all: false,
+};
+
+/// A program on three queues as the hardware has them: of copies, of stores, which have two completions, and of
+/// multiplications. Threads may diverge in half of what has none of these.
+fn three_queues(recipe: Recipe, seed: u64) -> Program {
+    let mut program = Recipe { queues: 3, ..recipe }.program();
+    program.commit_rules = vec![CommitRules::default(), CommitRules::default(), WARPGROUP_RULES];
+    let mut number = 0;
+    diverge(&mut program.body, seed, &mut number);
+    program
+}
+
+fn diverge(graph: &mut Graph, seed: u64, number: &mut u32) {
+    for item in graph.blocks.iter_mut().flat_map(|block| &mut block.items) {
+        let inner = match item {
+            Item::Nested(nested) => &mut nested.graph,
+            Item::Repeat(repeat) => &mut repeat.body,
+            _ => continue,
+        };
+        let mut multiplies = false;
+        inner.visit(&mut |item| multiplies |= matches!(item, Item::Issue { queue: Queue(2), .. }));
+        *number += 1;
+        let diverges = !multiplies && seed.rotate_right(*number) & 1 == 1;
+        inner
+            .blocks
+            .iter_mut()
+            .for_each(|block| block.divergent |= diverges);
+        diverge(inner, seed, number);
+    }
+}
+
+/// The slots where threads may diverge.
+fn divergent_slots(graph: &Graph, slots: &mut Vec<Slot>) {
+    for block in &graph.blocks {
+        if block.divergent {
+            slots.extend(block.start);
+            slots.extend(block.items.iter().filter_map(Item::after));
+        }
+        for inner in block.items.iter().filter_map(Item::graph) {
+            divergent_slots(inner, slots);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(500))]
+
+    #[test]
+    fn three_queues_are_exact_and_get_what_they_ask_for(
+        recipe in prop_oneof![any_program(Style::Stores), any_program(Style::Mixed), any_program(Style::Tokens)],
+        options in options(), seed in any::<u64>()
+    ) {
+        let options = Options { drop_implied: true, ..options };
+        let lowered = lower(&three_queues(recipe, seed), &options);
+        prop_assert!(lowered.open.iter().all(Vec::is_empty), "everything is committed");
+        right_waits(&lowered, true)?;
+        let commits = &lowered.emitted[2].commits;
+        let empty = always_empty(&lowered.program, Queue(2), commits);
+        prop_assert!(empty.iter().all(|&n| n == 0), "a group is always empty:\n{}", text(&lowered.program, &lowered.emitted));
+        let mut slots = Vec::new();
+        divergent_slots(&lowered.program.body, &mut slots);
+        let alone = slots.iter().find(|slot| commits[slot.0 as usize] > 0);
+        prop_assert!(alone.is_none(), "threads may diverge at {alone:?}:\n{}", text(&lowered.program, &lowered.emitted));
     }
 }
 

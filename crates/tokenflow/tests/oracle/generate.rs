@@ -186,7 +186,10 @@ impl Cook {
     }
 
     fn stmt(&mut self, build: &mut Build, stmt: &Stmt) -> Vec<Token> {
-        let queue = |queue: u8| Queue(queue % self.queues);
+        // Of three queues, stores have one of their own.
+        let three = self.queues == 3;
+        let queue = |queue: u8| Queue(if three { queue % 2 * 2 } else { queue % self.queues });
+        let store_queue = |of: u8| if three { Queue(1) } else { queue(of) };
         match stmt {
             Stmt::Copy(q) => vec![build.copy_on(queue(*q))],
             Stmt::CountedCopy(q) => {
@@ -207,9 +210,9 @@ impl Cook {
                 build.wait(queue(*q), *n);
                 Vec::new()
             }
-            Stmt::Store(q) => build.store_on(queue(*q)).to_vec(),
+            Stmt::Store(q) => build.store_on(store_queue(*q)).to_vec(),
             Stmt::WaitForReads(q, n) => {
-                build.wait_for_reads(queue(*q), *n);
+                build.wait_for_reads(store_queue(*q), *n);
                 Vec::new()
             }
             Stmt::Await(picks) => {
