@@ -1,5 +1,6 @@
-//! Random programs of a warpgroup, with copies and multiplications in flight at once: counted and lowered, they report nothing
-//! under any schedule, compute what the token form computes, and wait for all that it waits for.
+//! Random programs of a warpgroup, with copies, multiplications, bulk stores and bulk loads in flight at once, on three queues and
+//! on mbarriers: counted and lowered, they report nothing under any schedule, compute what the token form computes, and wait for
+//! all that it waits for.
 //!
 //! All threads of the warpgroup go the same way. `PROPTEST_CASES` makes it more or fewer programs, `PROPTEST_RNG_SEED` others.
 #![allow(missing_docs)]
@@ -23,6 +24,10 @@ const SUMS: usize = 2;
 enum Stmt {
     /// Copies the next B of the source to a slot, once it is not read any more.
     Fill(usize),
+    /// The same with a bulk load.
+    Load(usize),
+    /// Stores a slot with a bulk store.
+    Save(usize),
     /// Multiplies A by what is in a slot, and adds to an accumulator.
     Multiply(usize, usize),
     /// Stores an accumulator.
@@ -37,7 +42,9 @@ enum Stmt {
 
 fn statements() -> impl Strategy<Value = Vec<Stmt>> {
     let leaf = prop_oneof![
-        3 => (0..SLOTS).prop_map(Stmt::Fill),
+        2 => (0..SLOTS).prop_map(Stmt::Fill),
+        2 => (0..SLOTS).prop_map(Stmt::Load),
+        2 => (0..SLOTS).prop_map(Stmt::Save),
         5 => (0..SUMS, 0..SLOTS).prop_map(|(sum, slot)| Stmt::Multiply(sum, slot)),
         2 => (0..SUMS).prop_map(Stmt::Store),
         1 => Just(Stmt::Swap),
@@ -55,31 +62,37 @@ fn statements() -> impl Strategy<Value = Vec<Stmt>> {
 /// What is carried through control flow.
 #[derive(Clone)]
 struct State {
-    /// The slots, the token of the copy to each, and those of what reads it.
+    /// The slots, the tokens of the copy and of the load to each, and those of what reads it.
     slots: [String; SLOTS],
     copies: [String; SLOTS],
+    loads: [String; SLOTS],
     readers: [String; SLOTS],
     /// The accumulators, and the token of the last multiplication of each.
     sums: [String; SUMS],
     multiplied: [String; SUMS],
+    /// The last bulk stores to two places, the next one's first, and that place.
+    saved: [String; 2],
+    place: String,
     /// The places in the source, in the output and in the draws.
     step: String,
 }
 
 impl State {
     fn values(&self) -> Vec<&str> {
-        let slots = self.slots.iter().chain(&self.copies).chain(&self.readers);
+        let slots = self.slots.iter().chain(&self.copies).chain(&self.loads);
+        let slots = slots.chain(&self.readers);
         let all = slots.chain(&self.sums).chain(&self.multiplied);
-        all.chain([&self.step]).map(String::as_str).collect()
+        let all = all.chain(&self.saved).chain([&self.place, &self.step]);
+        all.map(String::as_str).collect()
     }
 
     fn types() -> String {
         let types = [
             vec!["index"; SLOTS],
-            vec!["!async.token"; 2 * SLOTS],
+            vec!["!async.token"; 3 * SLOTS],
             vec!["!acc"; SUMS],
-            vec!["!async.token"; SUMS],
-            vec!["index"],
+            vec!["!async.token"; SUMS + 2],
+            vec!["index"; 2],
         ];
         types.concat().join(", ")
     }
@@ -115,9 +128,12 @@ impl Writer {
         State {
             slots: self.names(),
             copies: self.names(),
+            loads: self.names(),
             readers: self.names(),
             sums: self.names(),
             multiplied: self.names(),
+            saved: self.names(),
+            place: self.name(),
             step: self.name(),
         }
     }
@@ -136,11 +152,7 @@ impl Writer {
     fn stmt(&mut self, stmt: &Stmt, mut state: State) -> State {
         match stmt {
             Stmt::Fill(slot) => {
-                self.line(&format!(
-                    "async.await {}, {}",
-                    state.copies[*slot], state.readers[*slot]
-                ));
-                self.line("gpu.barrier");
+                self.is_free(*slot, &state);
                 let from = self.advance(&mut state);
                 state.copies[*slot] = self.def(&format!(
                     "gpux.copy async %src[{from}, %row, %column], %slots[{}, %row, %column], 4 : !src to !slots",
@@ -148,14 +160,31 @@ impl Writer {
                 ));
                 state.readers[*slot] = "%ready".into();
             }
-            Stmt::Multiply(sum, slot) => {
-                self.line(&format!("async.await {}", state.copies[*slot]));
-                self.line("nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}");
-                self.line("gpu.barrier");
-                let view = self.def(&format!(
-                    "memref.subview %slots[{}, 0, 0] [1, 8, 64] [1, 1, 1] : !slots to !view",
-                    state.slots[*slot]
+            Stmt::Load(slot) => {
+                self.is_free(*slot, &state);
+                let from = self.advance(&mut state);
+                let from = self.part("%src", &from, "!src to !from");
+                let to = self.part("%slots", &state.slots[*slot], "!slots to !view");
+                state.loads[*slot] = self.def(&format!("gpux.bulk_load async {from}, {to} : !from to !view"));
+                state.readers[*slot] = "%ready".into();
+            }
+            Stmt::Save(slot) => {
+                self.is_filled(*slot, &state);
+                let from = self.part("%slots", &state.slots[*slot], "!slots to !view");
+                let [before, last] = state.saved.clone();
+                self.line(&format!("async.await {before}"));
+                let to = self.part("%saved", &state.place, "!src to !from");
+                state.place = self.def(&format!("arith.subi %c1, {} : index", state.place));
+                let (read, done) = (self.name(), self.name());
+                self.line(&format!(
+                    "{read}, {done} = gpux.bulk_store async {from}, {to} : !view to !from"
                 ));
+                state.readers[*slot] = self.def(&format!("async.join {}, {read}", state.readers[*slot]));
+                state.saved = [last, done];
+            }
+            Stmt::Multiply(sum, slot) => {
+                self.is_filled(*slot, &state);
+                let view = self.part("%slots", &state.slots[*slot], "!slots to !view");
                 let b = self.def(&format!(
                     "nvgpu.warpgroup.generate.descriptor {view}, %map : !view, !map -> !b"
                 ));
@@ -181,6 +210,7 @@ impl Writer {
             Stmt::Swap => {
                 state.slots.reverse();
                 state.copies.reverse();
+                state.loads.reverse();
                 state.readers.reverse();
                 state.sums.reverse();
                 state.multiplied.reverse();
@@ -189,6 +219,40 @@ impl Writer {
             Stmt::For(trip, body) => return self.repeat(*trip, body, state),
         }
         state
+    }
+
+    /// A matrix of some.
+    fn part(&mut self, of: &str, number: &str, types: &str) -> String {
+        self.def(&format!(
+            "memref.subview {of}[{number}, 0, 0] [1, 8, 64] [1, 1, 1] : {types}"
+        ))
+    }
+
+    /// Nothing accesses a slot any more.
+    fn is_free(&mut self, slot: usize, state: &State) {
+        let State {
+            copies,
+            loads,
+            readers,
+            ..
+        } = state;
+        self.line(&format!(
+            "async.await {}, {}, {}",
+            copies[slot], loads[slot], readers[slot]
+        ));
+        self.line("gpu.barrier");
+    }
+
+    /// What was put into a slot is there, for multiplications and bulk stores.
+    fn is_filled(&mut self, slot: usize, state: &State) {
+        self.line(&format!(
+            "async.await {}, {}",
+            state.copies[slot], state.loads[slot]
+        ));
+        self.line(
+            "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}",
+        );
+        self.line("gpu.barrier");
     }
 
     /// The next draw, which is the same for all threads.
@@ -244,6 +308,7 @@ fn program(stmts: &[Stmt]) -> String {
          !slots = memref<2x8x64xf16, #gpu.address_space<workgroup>>\n\
          !view = memref<8x64xf16, strided<[64, 1], offset: ?>, #gpu.address_space<workgroup>>\n\
          !src = memref<8x8x64xf16>\n\
+         !from = memref<8x64xf16, strided<[64, 1], offset: ?>>\n\
          !out = memref<8x64x8xf32>\n\
          !part = memref<64x8xf32, strided<[8, 1], offset: ?>>\n\
          !map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, \
@@ -252,7 +317,7 @@ fn program(stmts: &[Stmt]) -> String {
          !b = !nvgpu.warpgroup.descriptor<tensor = !view>\n\
          !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>\n\
          gpu.module @m {\n\
-         gpu.func @k(%left: memref<64x64xf16>, %src: !src, %draws: memref<8xi8>, %map: !map, %out: !out) \
+         gpu.func @k(%left: memref<64x64xf16>, %src: !src, %draws: memref<8xi8>, %map: !map, %out: !out, %saved: !src) \
          workgroup(%wa: !workgroup_a {llvm.align = 1024 : i64}, %slots: !slots {llvm.align = 1024 : i64}) kernel {\n\
          %c0 = arith.constant 0 : index\n\
          %c1 = arith.constant 1 : index\n\
@@ -281,9 +346,12 @@ fn program(stmts: &[Stmt]) -> String {
     let start = State {
         slots: ["%c0".into(), "%c1".into()],
         copies: ready(),
+        loads: ready(),
         readers: ready(),
         sums: ["%none".into(), "%nothing".into()],
         multiplied: ready(),
+        saved: ["%ready".into(), "%ready".into()],
+        place: "%c0".into(),
         step: "%c0".into(),
     };
     let mut end = writer.body(stmts, start);
@@ -293,7 +361,9 @@ fn program(stmts: &[Stmt]) -> String {
     let tokens: Vec<&str> = end
         .copies
         .iter()
+        .chain(&end.loads)
         .chain(&end.readers)
+        .chain(&end.saved)
         .map(String::as_str)
         .collect();
     writer.line(&format!("async.await {}", tokens.join(", ")));
@@ -312,7 +382,11 @@ proptest! {
         let meant = run(&context, &tokens, &call, Adversary::Early);
         prop_assert!(meant.is_clean(), "{}\n{tokens}", meant.findings);
         let counted = count(&context, &tokens, &options);
-        let lowered = lower(&context, &counted, "builtin.module(gpux-to-nvvm)");
+        let lowered = lower(
+            &context,
+            &counted,
+            "builtin.module(gpu.module(gpu.func(gpux-tokens-to-mbarriers)),gpux-to-nvvm)",
+        );
         for (form, source) in [("tokens", &tokens), ("counted", &counted), ("lowered", &lowered)] {
             for adversary in [Adversary::Late, Adversary::Random(seed)] {
                 let outcome = run(&context, source, &call, adversary);
