@@ -29,7 +29,10 @@ impl<'c> Op<'c> {
     /// The namespace of the dialect, such as `gpux`.
     #[must_use]
     pub fn dialect(self) -> &'c str {
-        self.name().split('.').next().unwrap_or_default()
+        let name = self.name();
+        // The first few bytes: no search that is made for long texts.
+        let end = name.bytes().position(|byte| byte == b'.');
+        end.map_or(name, |end| &name[..end])
     }
 
     /// Returns true if this operation has the full name `name`.
@@ -41,8 +44,9 @@ impl<'c> Op<'c> {
     /// Returns true if this operation is a function of any dialect.
     #[must_use]
     pub fn is_function(self) -> bool {
+        // Of most operations, the first tells.
         // SAFETY: a live operation.
-        unsafe { ffi::asyncOptOperationIsFunction(self.to_raw()) }
+        self.num_regions() > 0 && unsafe { ffi::asyncOptOperationIsFunction(self.to_raw()) }
     }
 
     /// Returns true if this operation has no side effects and may be executed speculatively.

@@ -70,6 +70,10 @@ impl<'c> Eraser<'_, 'c> {
                 self.args(block);
             }
         }
+        if op.num_results() == 0 || !op.results().any(|result| is_token(result.ty())) {
+            // Most operations have none.
+            return;
+        }
         if let Some(completion) = Completion::of(op)
             && completion.queue.is_some()
             && matches!(completion.effect, GroupEffect::Issue | GroupEffect::Commit)

@@ -7,7 +7,7 @@ use async_dialects::registry::has_upstream_async;
 use async_dialects::types::is_token;
 use async_mlir::control_flow::erase_operand;
 use async_mlir::gpu::function_type;
-use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
+use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, Walk};
 use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::pass::PassError;
@@ -42,17 +42,45 @@ pub(crate) fn refuse_token_arguments<'c>(function: Op<'c>) -> Result<(), PassErr
 /// Writes all that waits as awaits: asynchronous regions, joins that are for one await alone, and dependencies. That is one look
 /// at the operations if there are no such regions, since there may be a million.
 pub(crate) fn write_awaits<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    let mut ops = own_ops(function);
-    if ops.iter().any(|op| is_async_region(*op)) {
+    let mut waiting = Waiting::of(function);
+    if waiting.has_regions {
         inline_async_regions(function)?;
-        ops = own_ops(function);
+        waiting = Waiting::of(function);
     }
-    let of = |condition: fn(Op<'c>) -> bool| ops.iter().copied().filter(move |op| condition(*op));
-    let awaits: Vec<Op> = of(|op| op.is(async_::AWAIT)).collect();
-    let dependents: Vec<Op> = of(awaits_dependencies).collect();
-    awaits.into_iter().for_each(absorb_joins);
-    dependents.into_iter().for_each(await_dependencies_of);
+    waiting.awaits.into_iter().for_each(absorb_joins);
+    waiting.dependents.into_iter().for_each(await_dependencies_of);
     Ok(())
+}
+
+/// What waits in a function.
+struct Waiting<'c> {
+    awaits: Vec<Op<'c>>,
+    /// What has dependencies.
+    dependents: Vec<Op<'c>>,
+    has_regions: bool,
+}
+
+impl<'c> Waiting<'c> {
+    fn of(function: Op<'c>) -> Self {
+        let mut waiting = Self {
+            awaits: Vec::new(),
+            dependents: Vec::new(),
+            has_regions: false,
+        };
+        function.walk(|op| {
+            if op != function && op.is_function() {
+                return Walk::Skip;
+            }
+            waiting.has_regions |= is_async_region(op);
+            if op.is(async_::AWAIT) {
+                waiting.awaits.push(op);
+            } else if awaits_dependencies(op) {
+                waiting.dependents.push(op);
+            }
+            Walk::Advance
+        });
+        waiting
+    }
 }
 
 fn is_async_region(op: Op<'_>) -> bool {
