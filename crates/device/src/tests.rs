@@ -555,3 +555,32 @@ fn streams_made_in_a_loop_take_no_more_clock() {
     let other = device.stream_create();
     assert!(device.streams.all[&other].timeline.0 < 5);
 }
+
+#[test]
+fn what_is_there_of_some_bytes_ends_with_their_allocation() {
+    let mut device = late();
+    let a = alloc(&mut device, 8);
+    assert_eq!(device.extent(&(a..a + 4)), Ok(a + 4));
+    assert_eq!(device.extent(&(a + 4..a + 400)), Ok(a + 8));
+    // Beside it nothing is there.
+    assert_eq!(device.extent(&(a + 9..a + 400)), Ok(a + 9));
+    assert_eq!(device.extent(&(a - 2..a + 400)), Ok(a + 8));
+    // The host's memory is believed to be there, and what was freed a moment ago is.
+    assert_eq!(device.extent(&(HOST..HOST + 400)), Ok(HOST + 400));
+    ok(device.free(a));
+    assert_eq!(device.extent(&(a..a + 400)), Ok(a + 8));
+}
+
+#[test]
+fn room_that_was_given_back_is_not_there() {
+    const LARGE: u64 = 65 << 20;
+    let mut device = Device::new(Arena::new(100 << 20, DEVICE), Options::default());
+    device.begin("start").expect("nothing fails");
+    let a = alloc(&mut device, LARGE);
+    ok(device.free(a));
+    device.begin("later").expect("nothing fails");
+    let stream = device.stream_create();
+    ok(device.stream_synchronize(stream));
+    let gone = device.extent(&(a + 8..a + 12)).expect_err("it is gone");
+    assert_eq!(gone, "uses 4 bytes of an allocation that start (call 1) has freed");
+}
