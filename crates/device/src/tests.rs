@@ -582,5 +582,8 @@ fn room_that_was_given_back_is_not_there() {
     let stream = device.stream_create();
     ok(device.stream_synchronize(stream));
     let gone = device.extent(&(a + 8..a + 12)).expect_err("it is gone");
-    assert_eq!(gone, "uses 4 bytes of an allocation that start (call 1) has freed");
+    assert_eq!(
+        gone,
+        "uses 4 bytes of an allocation that start (call 1) has freed"
+    );
 }

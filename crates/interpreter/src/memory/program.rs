@@ -88,7 +88,7 @@ impl Memory {
             locked.start <= start && start.saturating_add(bytes) <= locked.end
         };
         let is_own = *owner == Owner::Both || self.side == Owner::Both || *owner == self.side;
-        !is_own && !(*owner == Owner::Host && is_locked())
+        !(is_own || *owner == Owner::Host && is_locked())
     }
 
     /// Notes that a buffer is there from now on: accesses that are not ordered after that race with it.
