@@ -28,10 +28,11 @@ LogicalResult WgmmaOp::canonicalize(WgmmaOp op, PatternRewriter &rewriter) {
 static constexpr int64_t rowBytes = 128;
 /// The rows of A that an instruction multiplies.
 static constexpr int64_t rowsOfA = 64;
-/// The elements of 16 bits in a row of a box, and the K of an instruction that
-/// multiplies them.
+/// The elements of 16 bits in a row of a box.
 static constexpr int64_t boxElements = 64;
-static constexpr int64_t stepOf16Bits = 16;
+/// The bits of K that an instruction multiplies, and those of a register.
+static constexpr int64_t stepBits = 256;
+static constexpr int64_t registerBits = 32;
 
 /// The most workgroup memory that a block has (CUDA C++ Programming Guide,
 /// compute capability 9.0).
@@ -75,6 +76,22 @@ static bool isMultiplied(Type element) {
          isFloatOf8Bits(element) || element.isInteger(8);
 }
 
+/// Returns true if matrices of `element` in registers are A alone: they lie
+/// there in another way than an accumulator.
+static bool isOfAAlone(Type element) {
+  return isa<FloatTF32Type>(element) || isFloatOf8Bits(element) ||
+         element.isInteger(8);
+}
+
+/// Returns the bits that an element takes in memory, or in a register.
+static int64_t getBits(Type element) {
+  return isa<FloatTF32Type>(element) ? registerBits
+                                     : element.getIntOrFloatBitWidth();
+}
+
+/// Returns the K of an instruction that multiplies `element`.
+static int64_t getStep(Type element) { return stepBits / getBits(element); }
+
 static LogicalResult verifyFactor(WgmmaOp op, const Factor &factor) {
   MemRefType type = factor.type;
   if (type.getRank() != 2 || !type.hasStaticShape() ||
@@ -88,7 +105,7 @@ static LogicalResult verifyFactor(WgmmaOp op, const Factor &factor) {
                                        << ", but those that can be multiplied "
                                           "are f16, bf16, f32 (as tf32), "
                                           "f8E4M3FN, f8E5M2, i8 and ui8";
-  int64_t bits = element.getIntOrFloatBitWidth();
+  int64_t bits = getBits(element);
   // Each size first, so that the product does not overflow.
   if (factor.getSize() > maxBytes || factor.getK() > maxBytes ||
       factor.getSize() * factor.getK() * bits / 8 > maxBytes)
@@ -123,10 +140,10 @@ static LogicalResult verifyFactor(WgmmaOp op, const Factor &factor) {
            << " elements, but consists of boxes with rows of " << boxElements
            << " elements: " << factor.dimension
            << " must be a multiple of that";
-  if (factor.getK() == 0 || factor.getK() % stepOf16Bits != 0)
+  if (factor.getK() == 0 || factor.getK() % getStep(element) != 0)
     return op.emitOpError(factor.name)
            << " has K = " << factor.getK() << ", but an instruction multiplies "
-           << stepOf16Bits << " at a time";
+           << getStep(element) << " at a time";
   return success();
 }
 
@@ -136,7 +153,7 @@ static LogicalResult verifyRegisters(Operation *op, VectorType matrix) {
   // A size alone first, so that the product does not overflow.
   constexpr int64_t most = maxRegisters * threads;
   int64_t rows = matrix.getDimSize(0), columns = matrix.getDimSize(1);
-  int64_t numbers = 32 / matrix.getElementTypeBitWidth();
+  int64_t numbers = registerBits / getBits(matrix.getElementType());
   if (rows <= most && columns <= numbers * most &&
       rows * columns <= numbers * most)
     return success();
@@ -160,19 +177,24 @@ static FailureOr<Shape> verifyA(WgmmaOp op) {
     return op.emitOpError("transposes A, which is in registers: the hardware "
                           "transposes what lies in workgroup memory only");
   Type element = matrix.getElementType();
-  if (!isa<Float16Type, BFloat16Type>(element))
+  if (element.isF32())
     return op.emitOpError("A is in registers with elements of type ")
            << element
-           << ", but only f16 and bf16 lie there as gpux.write_fragment "
-              "writes: put A into workgroup memory";
+           << ", which lie there as those of an accumulator: write a matrix of "
+              "tf32 by gpux.write_fragment, whose numbers are f32";
+  if (!isa<Float16Type, BFloat16Type>(element) && !isOfAAlone(element))
+    return op.emitOpError("A is in registers with elements of type ")
+           << element
+           << ", but those that can be multiplied from there are f16, bf16, "
+              "tf32, f8E4M3FN, f8E5M2, i8 and ui8";
   if (matrix.getRank() != 2 || matrix.isScalable())
     return op.emitOpError("A must be a matrix of known size, got ") << matrix;
   if (failed(verifyRegisters(op, matrix)))
     return failure();
   int64_t k = matrix.getDimSize(1);
-  if (k % stepOf16Bits != 0)
+  if (k % getStep(element) != 0)
     return op.emitOpError("A has K = ")
-           << k << ", but an instruction multiplies " << stepOf16Bits
+           << k << ", but an instruction multiplies " << getStep(element)
            << " at a time";
   return Shape{element, matrix.getDimSize(0), k};
 }
@@ -180,9 +202,11 @@ static FailureOr<Shape> verifyA(WgmmaOp op) {
 /// Verifies that A and B can be multiplied.
 static LogicalResult verifyFactors(WgmmaOp op, const Shape &a, const Shape &b) {
   Type elementA = a.element, elementB = b.element;
+  // A of tf32 in registers is f32 in memory.
+  bool areBothTF32 = isa<FloatTF32Type>(elementA) && elementB.isF32();
   bool areBoth8Bits = (isFloatOf8Bits(elementA) && isFloatOf8Bits(elementB)) ||
                       (elementA.isInteger(8) && elementB.isInteger(8));
-  if (elementA != elementB && !areBoth8Bits)
+  if (elementA != elementB && !areBothTF32 && !areBoth8Bits)
     return op.emitOpError("A has elements of type ")
            << elementA << ", B of type " << elementB
            << ": the hardware multiplies elements of the same type, or of the "
@@ -208,10 +232,18 @@ static LogicalResult verifySum(WgmmaOp op, Type element, int64_t m, int64_t n) {
     expected = "i32";
     isAdded = added.isSignlessInteger(32);
   }
-  if (!isAdded)
-    return op.emitOpError("adds products of ")
-           << element << " in " << added << ", but the hardware adds them in "
-           << expected;
+  if (!isAdded) {
+    InFlightDiagnostic diagnostic = op.emitOpError("adds products of ");
+    diagnostic << element << " in " << added
+               << ", but the hardware adds them in " << expected;
+    if (isOfAAlone(added))
+      diagnostic.attachNote()
+          << "a matrix of " << added
+          << " in registers is A: write what is added to, such as zeros, by "
+             "gpux.write_fragment to a matrix of "
+          << expected;
+    return failure();
+  }
   auto product = VectorType::get({m, n}, added);
   if (sum != product)
     return op.emitOpError("adds ")
@@ -249,27 +281,44 @@ LogicalResult WgmmaOp::verify() {
   return verifySum(*this, a->element, m, n);
 }
 
+/// Returns what a thread has of `matrix` in registers, which hold `32 / bits`
+/// neighbors each of A, and two registers those of an accumulator.
+static VectorType getNumbers(VectorType matrix) {
+  Type element = matrix.getElementType();
+  int64_t neighbors = isOfAAlone(element) ? registerBits / getBits(element) : 2;
+  Type number = isa<FloatTF32Type>(element)
+                    ? Float32Type::get(matrix.getContext())
+                    : element;
+  // Four threads have a row.
+  return VectorType::get({matrix.getDimSize(0) / rowsOfA,
+                          matrix.getDimSize(1) / (4 * neighbors), 2, neighbors},
+                         number);
+}
+
 /// Verifies that `numbers` are what a thread has of `fragment`.
 static LogicalResult verifyFragment(Operation *op,
                                     nvgpu::WarpgroupAccumulatorType fragment,
                                     Type numbers) {
   VectorType matrix = fragment.getFragmented();
   Type element = matrix.getElementType();
-  if (matrix.getRank() != 2 || matrix.isScalable() ||
-      matrix.getDimSize(0) % rowsOfA != 0 || matrix.getDimSize(1) % 8 != 0)
-    return op->emitOpError("is of ")
-           << matrix << ", but a warpgroup has matrices of a multiple of "
-           << rowsOfA << " rows and of 8 columns in its registers";
   if (!element.isF32() && !element.isSignlessInteger(32) &&
-      !isa<Float16Type, BFloat16Type>(element))
+      !isa<Float16Type, BFloat16Type>(element) && !isOfAAlone(element))
     return op->emitOpError("is of elements of type ")
            << element
-           << ", but matrices in registers are of f32, f16, bf16 or i32";
+           << ", but matrices in registers are of f32, f16, bf16 or i32, and "
+              "as A of a multiplication of tf32, f8E4M3FN, f8E5M2, i8 or ui8, "
+              "too";
+  int64_t columns = isOfAAlone(element) ? getStep(element) : 8;
+  if (matrix.getRank() != 2 || matrix.isScalable() ||
+      matrix.getDimSize(0) % rowsOfA != 0 ||
+      matrix.getDimSize(1) % columns != 0)
+    return op->emitOpError("is of ")
+           << matrix << ", but a warpgroup has matrices of a multiple of "
+           << rowsOfA << " rows and of " << columns
+           << " columns in its registers";
   if (failed(verifyRegisters(op, matrix)))
     return failure();
-  auto expected = VectorType::get(
-      {matrix.getDimSize(0) / rowsOfA, matrix.getDimSize(1) / 8, 2, 2},
-      element);
+  VectorType expected = getNumbers(matrix);
   if (numbers != expected)
     return op->emitOpError("is of ") << matrix << ", of which a thread has "
                                      << expected << ", not " << numbers;

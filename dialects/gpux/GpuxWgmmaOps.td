@@ -67,10 +67,9 @@ def Gpux_WgmmaOp : Gpux_Op<"wgmma", [
     bytes, one box after the other, swizzled by 128 bytes: as the TMA engine writes
     it, and as `nvgpu.warpgroup.generate.descriptor` describes it.
 
-    A in registers is a matrix of `f16` or `bf16` that `gpux.write_fragment` made,
-    with any multiple of 16 as K. Its registers are read until the multiplication is
-    complete: the same value must not be made again, by the next iteration of a
-    loop, before the await.
+    A in registers is a matrix that `gpux.write_fragment` made, with the K of B. Its
+    registers are read until the multiplication is complete: the same value must not
+    be made again, by the next iteration of a loop, before the await.
 
     ```mlir
     !p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf16>>
@@ -100,7 +99,13 @@ def Gpux_WgmmaOp : Gpux_Op<"wgmma", [
       multiple of 64, and K a multiple of 16;
     - the two matrices have elements of one type, or of the two of 8-bit floats, or
       of integers;
-    - A in registers has elements of type `f16` or `bf16`, and no `transpose_a`.
+    - A in registers has no `transpose_a`, and elements of type `tf32` where those in
+      memory are `f32`: a matrix of `f32` in registers is an accumulator. Matrices of
+      `tf32`, `bf16` and elements of 8 bits are A alone.
+
+    Of an `f32` that is taken as `tf32`, in memory or in registers, the hardware
+    takes the upper 19 bits, and cuts off the rest: `nvvm.convert.float.to.tf32`
+    rounds.
 
     Upstream stores accumulators of `f32` alone: others are read by
     `gpux.read_fragment`.
@@ -149,8 +154,18 @@ def Gpux_ReadFragmentOp : Gpux_FragmentOp<"read_fragment"> {
     `8 n + 2 (L mod 4) + p`. So a thread has numbers of two rows of each 64, the
     dimension `h`, and four neighboring lanes have all of a row.
 
+    A of `tf32` and of elements of 8 bits lies in registers in another way: each has
+    32 bits of a row.
+
+    | elements                          | vector                     | column                   |
+    |-----------------------------------|----------------------------|--------------------------|
+    | `f32`, `i32`, `f16`, `bf16`       | `[M/64][N/8][2][2]`        | `8 n + 2 (L mod 4) + p`  |
+    | `tf32`                            | `[M/64][N/4][2][1]`, `f32` | `4 n + L mod 4`          |
+    | `f8E4M3FN`, `f8E5M2`, `i8`, `ui8` | `[M/64][N/16][2][4]`       | `16 n + 4 (L mod 4) + p` |
+
     (PTX ISA, Register fragments and shared memory matrix layouts of
-    `wgmma.mma_async.m64nNk16`: the layout of D, and for 16 bits that of A.)
+    `wgmma.mma_async`: the layout of D, which for 16 bits is that of A, and those of
+    A for `.m64nNk8` and `.m64nNk32`.)
 
     The maximum of each row, in this thread alone:
 
@@ -193,6 +208,16 @@ def Gpux_WriteFragmentOp : Gpux_FragmentOp<"write_fragment"> {
       %numbers = gpux.read_fragment %product : !acc to vector<1x8x2x2xf32>
       %short = arith.truncf %numbers : vector<1x8x2x2xf32> to vector<1x8x2x2xf16>
       %a = gpux.write_fragment %short : vector<1x8x2x2xf16> to !p
+      return %a : !p
+    }
+    ```
+
+    A of `tf32` is made of `f32`:
+
+    ```mlir
+    !p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x32xtf32>>
+    func.func @left(%numbers: vector<1x8x2x1xf32>) -> !p {
+      %a = gpux.write_fragment %numbers : vector<1x8x2x1xf32> to !p
       return %a : !p
     }
     ```

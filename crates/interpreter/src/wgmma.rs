@@ -1,8 +1,8 @@
 //! Matrices of warpgroups as plain data, by the PTX ISA, "Asynchronous warpgroup level matrix instructions": where their
-//! elements lie in shared memory, and which thread has which element of the accumulator. It knows no machine.
+//! elements lie in shared memory, and which thread has which element of matrices in registers. It knows no machine.
 
 mod descriptor;
 mod fragment;
 
 pub use self::descriptor::{Descriptor, Major, Swizzle};
-pub use self::fragment::{ROWS, THREADS, place_d};
+pub use self::fragment::{ROWS, THREADS, place_a, place_d};

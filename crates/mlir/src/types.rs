@@ -210,6 +210,13 @@ pub fn signedness(ty: Type<'_>) -> Option<Signedness> {
     }
 }
 
+/// Returns true if `ty` is `tf32`.
+#[must_use]
+pub fn is_tf32(ty: Type<'_>) -> bool {
+    // SAFETY: a live type.
+    unsafe { mlirTypeIsATF32(ty.to_raw()) }
+}
+
 /// Sizes and elements, if `ty` is a vector.
 #[must_use]
 pub fn vector_shape(ty: Type<'_>) -> Option<Shape<'_>> {

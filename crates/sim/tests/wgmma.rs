@@ -1,15 +1,16 @@
 //! Matrix descriptors and fragments against brute force: memory is filled the other way around, from the figures of the PTX
 //! ISA, atom by atom, and every element has to be found where it was put, for all shapes and modes. Products of matrices in
-//! such memory are compared with sums, number by number.
+//! such memory are compared with sums, number by number, and so are those of A in registers.
 #![allow(missing_docs)]
 
 mod kernel;
 mod wgmma {
+    mod fragments;
     pub mod image;
     mod products;
 }
 
-use async_sim::wgmma::{Descriptor, Major, ROWS, Swizzle, THREADS, place_d};
+use async_sim::wgmma::{Descriptor, Major, ROWS, Swizzle, THREADS, place_a, place_d};
 use wgmma::image::Case;
 
 const SWIZZLES: [Swizzle; 4] = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
@@ -114,6 +115,22 @@ fn fragments_cover_the_accumulator_as_the_figure_shows() {
                 let i = column / 8 * 4 + upper * 2 + column % 2;
                 assert!(thread < THREADS && i < n / 2);
                 assert_eq!(place_d(thread, i), (row, column));
+            }
+        }
+    }
+}
+
+/// As the figures for A show: of elements of 8, 16 and 32 bits, a thread has 4, 2 or one neighbor in each register.
+#[test]
+fn fragments_cover_a_as_the_figures_show() {
+    for pack in [1, 2, 4] {
+        for row in 0..ROWS {
+            for column in 0..8 * pack {
+                let thread = row / 16 * 32 + row % 8 * 4 + column / pack % 4;
+                // a0, a1: the upper row and the lower one; a2, a3: the same in the right half.
+                let register = usize::from(row % 16 >= 8) + 2 * usize::from(column >= 4 * pack);
+                let i = register * pack + column % pack;
+                assert_eq!(place_a(thread, i, pack), (row, column), "{pack} in a register");
             }
         }
     }

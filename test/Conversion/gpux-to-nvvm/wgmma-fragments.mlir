@@ -15,7 +15,8 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @two_steps
   // 16 numbers in 8 registers.
   // CHECK: %[[PAIR:.*]] = vector.extract %{{.*}}[0, 0, 0] : vector<2xf16> from vector<1x4x2x2xf16>
-  // CHECK: %[[BITS:.*]] = llvm.bitcast %[[PAIR]] : vector<2xf16> to i32
+  // CHECK: %[[SINGLE:.*]] = vector.bitcast %[[PAIR]] : vector<2xf16> to vector<1xi32>
+  // CHECK: %[[BITS:.*]] = vector.to_elements %[[SINGLE]] : vector<1xi32>
   // CHECK: llvm.inline_asm has_side_effects "mov.b32 $0, $1;", "=r,r" %[[BITS]] : (i32) -> i32
   // CHECK-COUNT-7: mov.b32
   // CHECK-NOT: mov.b32
@@ -160,6 +161,111 @@ gpu.module @m {
       %next = gpux.write_fragment %numbers : vector<1x4x2x2xf16> to !p
       scf.yield %d, %next : !acc, !p
     }
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+}
+
+// -----
+
+// A of tf32: each number is in a register of bits, and no operand says how B lies.
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<8x32xf32, 3>>
+!p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x32xtf32>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @tf32
+  // CHECK: %[[ROW:.*]] = vector.extract %{{.*}}[0, 0, 0] : vector<1xf32> from vector<1x8x2x1xf32>
+  // The row 8 below comes next.
+  // CHECK-NEXT: %[[BELOW:.*]] = vector.extract %{{.*}}[0, 0, 1]
+  // CHECK-NEXT: %[[RIGHT:.*]] = vector.extract %{{.*}}[0, 1, 0]
+  // CHECK: %[[SINGLE:.*]] = vector.bitcast %[[ROW]] : vector<1xf32> to vector<1xi32>
+  // CHECK-NEXT: %[[BITS:.*]] = vector.to_elements %[[SINGLE]] : vector<1xi32>
+  // CHECK-NEXT: llvm.inline_asm has_side_effects "mov.b32 $0, $1;", "=r,r" %[[BITS]] : (i32) -> i32
+  // CHECK: vector.bitcast %[[BELOW]]
+  // CHECK: "mov.b32
+  // CHECK: vector.bitcast %[[RIGHT]]
+  // CHECK-COUNT-14: "mov.b32
+  // CHECK-NOT: "mov.b32
+  // CHECK: setp.ne.b32 p, 0, 0;\0Awgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1;\0A}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l"
+  // 32 bytes further in B.
+  // CHECK: %[[STEP:.*]] = arith.constant 2 : i64
+  // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %[[STEP]]
+  // CHECK: setp.ne.b32 p, 1, 0;{{.*}}, %[[NEXT]] :
+  // CHECK-COUNT-2: setp.ne.b32 p, 1, 0;
+  // CHECK-NOT: setp
+  // CHECK: wait.group.sync.aligned 0
+  // CHECK: has_side_effects "", "r,r,r,r,r,r,r,r,r,r,r,r,r,r,r,r"
+  // What reads A gets its numbers.
+  // CHECK: has_side_effects "", "=r,{{.*}},15"
+  // CHECK: %[[READ:.*]] = vector.from_elements %{{.*}} : vector<1xi32>
+  // CHECK: vector.bitcast %[[READ]] : vector<1xi32> to vector<1xf32>
+  // CHECK: vector.from_elements {{.*}} : vector<1x8x2x1xf32>
+  gpu.func @tf32(%numbers: vector<1x8x2x1xf32>, %b: !b) kernel {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %a = gpux.write_fragment %numbers : vector<1x8x2x1xf32> to !p
+    %d = gpux.wgmma %a, %b, %c {transpose_b} : !p, !b, !acc
+    gpux.commit_group <wgmma>
+    gpux.wait_group <wgmma>, 0
+    %read = gpux.read_fragment %a : !p to vector<1x8x2x1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Four floats of 8 bits are in a register. Blocks of 64 rows have registers of their own.
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<8x128xf8E5M2, 3>>
+!p = !nvgpu.warpgroup.accumulator<fragmented = vector<128x128xf8E4M3FN>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<128x8xf16>>
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @floats_of_8_bits
+  // CHECK: %[[ROW:.*]] = vector.extract %{{.*}}[0, 0, 0] : vector<4xf8E4M3FN> from vector<2x8x2x4xf8E4M3FN>
+  // CHECK: vector.bitcast %[[ROW]] : vector<4xf8E4M3FN> to vector<1xi32>
+  // CHECK-COUNT-32: "mov.b32 $0, $1;", "=r,r"
+  // CHECK-NOT: "mov.b32
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.f16.e4m3.e5m2 {$0, $1}, {$4, $5, $6, $7}, $8, p, 1, 1;\0A}", "=r,=r,0,1,r,r,r,r,l"
+  // CHECK-COUNT-7: wgmma.mma_async.sync.aligned.m64n8k32
+  // CHECK: wait.group.sync.aligned 0
+  // CHECK-COUNT-2: has_side_effects "", "r,r,r,r,r,r,r,r,r,r,r,r,r,r,r,r"
+  gpu.func @floats_of_8_bits(%numbers: vector<2x8x2x4xf8E4M3FN>, %b: !b) kernel {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %a = gpux.write_fragment %numbers : vector<2x8x2x4xf8E4M3FN> to !p
+    %d = gpux.wgmma %a, %b, %c {transpose_b} : !p, !b, !acc
+    gpux.commit_group <wgmma>
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+}
+
+// -----
+
+// Integers, without a sign here, are multiplied as they are: no operand could negate them.
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<8x128xi8, 3>>
+!p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x128xui8>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xi32>>
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @integers_from_registers
+  // CHECK: vector.bitcast %{{.*}} : vector<4xui8> to vector<1xi32>
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.s8 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p;\0A}", "=r,=r,=r,=r,0,1,2,3,r,r,r,r,l"
+  gpu.func @integers_from_registers(%numbers: vector<1x8x2x4xui8>, %sum: vector<1x1x2x2xi32>, %b: !b) kernel {
+    %c = gpux.write_fragment %sum : vector<1x1x2x2xi32> to !acc
+    %a = gpux.write_fragment %numbers : vector<1x8x2x4xui8> to !p
+    %d = gpux.wgmma %a, %b, %c {transpose_b} : !p, !b, !acc
+    gpux.commit_group <wgmma>
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+
+  // Upstream's zeros as A: no constant is of integers without a sign.
+  // CHECK-LABEL: gpu.func @zeros_as_a
+  // CHECK: %[[ZEROS:.*]] = arith.constant dense<0> : vector<1x8x2x4xi8>
+  // CHECK: vector.bitcast %[[ZEROS]] : vector<1x8x2x4xi8> to vector<1x8x2x4xui8>
+  // CHECK-NOT: init.accumulator -> <fragmented = vector<64x128xui8>>
+  gpu.func @zeros_as_a(%sum: vector<1x1x2x2xi32>, %b: !b) kernel {
+    %c = gpux.write_fragment %sum : vector<1x1x2x2xi32> to !acc
+    %a = nvgpu.warpgroup.mma.init.accumulator -> !p
+    %d = gpux.wgmma %a, %b, %c {transpose_b} : !p, !b, !acc
+    gpux.commit_group <wgmma>
     gpux.wait_group <wgmma>, 0
     gpu.return
   }

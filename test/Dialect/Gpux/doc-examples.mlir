@@ -308,6 +308,14 @@ func.func @convert(%product: !acc) -> !p {
 
 // -----
 
+!p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x32xtf32>>
+func.func @left(%numbers: vector<1x8x2x1xf32>) -> !p {
+  %a = gpux.write_fragment %numbers : vector<1x8x2x1xf32> to !p
+  return %a : !p
+}
+
+// -----
+
 gpu.module @kernels [#gpux.sim_target] {
   gpu.func @fill(%x: memref<4xi32>, %value: i32) kernel {
     %i = gpu.thread_id x

@@ -90,7 +90,7 @@ impl Left {
     }
 }
 
-/// A in registers: the part of a thread. Its elements have 16 bits, and lie as those of D do.
+/// A in registers: the part of a thread. As many of its elements as a register of 32 bits holds are side by side.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LeftFragment {
     /// The registers that hold it, one after the other.
@@ -101,6 +101,8 @@ pub struct LeftFragment {
     pub held: Elem,
     /// The type of the elements.
     pub elem: Elem,
+    /// True if they are integers without a sign.
+    pub unsigned: bool,
     /// True if it is negated.
     pub negative: bool,
 }

@@ -12,7 +12,7 @@ use crate::memory::{Actor, Fault, Kind, Piece, Transfer};
 use crate::refine;
 use crate::report::Problem;
 use crate::value::{CopyId, Elem, Pending, Pointer, Value};
-use crate::wgmma::{Descriptor, Major, ROWS, Swizzle, THREADS, place_d};
+use crate::wgmma::{Descriptor, Major, ROWS, Swizzle, THREADS, place_a, place_d};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ use std::sync::Arc;
 const CHUNK: usize = 16;
 /// The bytes of K in a multiplication.
 const K_BYTES: usize = 32;
+/// The bytes of a register.
+const REGISTER_BYTES: usize = 4;
 /// The bytes of shared memory that a descriptor can address.
 const REACH: u64 = 1 << 18;
 
@@ -260,6 +262,7 @@ impl Machine<'_> {
             held, elem, first, ..
         } = fragment;
         let k = K_BYTES / elem.bytes();
+        let pack = REGISTER_BYTES / elem.bytes();
         let mut matrix = vec![0.0; ROWS * k];
         for (index, t) in all.clone().enumerate() {
             let mut numbers = Vec::new();
@@ -268,8 +271,8 @@ impl Machine<'_> {
             }
             let numbers = recast(&numbers, held, elem);
             for (i, bits) in numbers.into_iter().skip(first).take(k / 2).enumerate() {
-                let (row, column) = place_d(index, i);
-                let number = factor(elem, false, bits);
+                let (row, column) = place_a(index, i, pack);
+                let number = factor(elem, fragment.unsigned, bits);
                 matrix[row * k + column] = if fragment.negative { -number } else { number };
             }
         }

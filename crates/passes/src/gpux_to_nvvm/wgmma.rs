@@ -24,7 +24,7 @@ mod store;
 
 use self::descriptors::Descriptors;
 use self::product::Product;
-use self::registers::Accumulators;
+use self::registers::{Accumulators, Registers};
 use super::buffers::Buffers;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
 use async_dialects::names::gpux;
@@ -72,6 +72,10 @@ pub(super) fn lower<'c>(
         .partition(|op| op.is(gpux::WGMMA));
     // While operands have the types of matrices.
     let products: Vec<(Op, Product)> = products.into_iter().map(|op| (op, Product::of(op))).collect();
+    let others: Vec<(Op, Registers)> = others
+        .into_iter()
+        .filter_map(|op| Some((op, Registers::of(fragment(op).ty(), function.context())?)))
+        .collect();
     accumulators.convert(&ops);
     for read in reads {
         accumulators.keep(&read);
@@ -81,14 +85,23 @@ pub(super) fn lower<'c>(
     for (op, product) in products {
         accumulators.multiply(op, &product, &mut descriptors);
     }
-    for op in others {
+    for (op, registers) in others {
         if op.is(gpux::READ_FRAGMENT) {
-            accumulators.read_fragment(op);
+            accumulators.read_fragment(op, &registers);
         } else {
-            accumulators.write_fragment(op);
+            accumulators.write_fragment(op, &registers);
         }
     }
     Ok(())
+}
+
+/// The matrix in registers that `op` reads or writes.
+fn fragment(op: Op<'_>) -> Value<'_> {
+    if op.is(gpux::READ_FRAGMENT) {
+        op.operand(0)
+    } else {
+        op.result(0)
+    }
 }
 
 /// Returns an error if an accumulator is an argument or a result of a function.

@@ -12,6 +12,8 @@ use async_mlir::names::attr;
 
 /// The registers of A in a multiplication.
 const LEFT: usize = 4;
+/// The most columns of D.
+const MOST_COLUMNS: usize = 256;
 
 impl<'c> Reader<'c> {
     /// Reads an `asm` about the registers of a warpgroup; returns false if it is another one.
@@ -106,6 +108,7 @@ impl<'c> Reader<'c> {
                 first: 0,
                 held: Elem::Int(32),
                 elem: a.elem,
+                unsigned: a.unsigned,
                 negative: false,
             }),
             b: Factor {
@@ -152,16 +155,16 @@ impl<'t> Product<'t> {
         let (adds, text) = text.split_once(", 0;\nwgmma.mma_async.sync.aligned.m64n")?;
         let (shape, text) = text.split_once(' ')?;
         let mut shape = shape.split('.');
-        let n = shape.next()?.strip_suffix("k16")?.parse().ok()?;
-        let output = match shape.next()? {
+        let (n, k) = shape.next()?.split_once('k')?;
+        let n = n.parse().ok().filter(|n| *n <= MOST_COLUMNS)?;
+        let (sum, types) = (shape.next()?, [shape.next()?, shape.next()?]);
+        let output = match sum {
             "f32" => Elem::F32,
             "f16" => Elem::F16,
+            "s32" => Elem::Int(32),
             _ => return None,
         };
-        let types = [shape.next()?, shape.next()?];
-        if types[0] != types[1] || !matches!(types[0], "f16" | "bf16") {
-            return None;
-        }
+        let modifiers = modifiers(sum, types, k)?;
         let count = registers_of_sum(n, output);
         let list = |first: usize, count: usize| {
             let names: Vec<String> = (first..first + count).map(|i| format!("${i}")).collect();
@@ -169,17 +172,35 @@ impl<'t> Product<'t> {
         };
         let last = 2 * count + LEFT;
         let before = format!(
-            "{{{}}}, {{{}}}, ${last}, p, 1, 1, ",
+            "{{{}}}, {{{}}}, ${last}, p{modifiers}",
             list(0, count),
             list(2 * count, LEFT)
         );
-        let transposed = text.strip_prefix(&before)?.strip_suffix(";\n}")?;
+        // Only elements of 16 bits can be transposed.
+        let major = match (k, text.strip_prefix(&before)?.strip_suffix(";\n}")?) {
+            ("16", ", 1") => Major::MN,
+            ("16", ", 0") | ("8" | "32", "") => Major::K,
+            _ => return None,
+        };
         (operands == count + LEFT + 1).then_some(Self {
             n,
             output,
             types,
             adds: adds != "0",
-            major: if transposed == "1" { Major::MN } else { Major::K },
+            major,
         })
+    }
+}
+
+/// What the operands of a multiplication with such types of D, of A and of B, and such a K end with, but for what says that B is transposed; `None`
+/// if there is no such multiplication.
+fn modifiers(sum: &str, types: [&str; 2], k: &str) -> Option<&'static str> {
+    match (sum, types, k) {
+        ("f32" | "f16", ["f16", "f16"], "16")
+        | ("f32", ["bf16", "bf16"], "16")
+        | ("f32", ["tf32", "tf32"], "8")
+        | ("f32" | "f16", ["e4m3" | "e5m2", "e4m3" | "e5m2"], "32") => Some(", 1, 1"),
+        ("s32", ["s8" | "u8", "s8" | "u8"], "32") => Some(""),
+        _ => None,
     }
 }

@@ -68,7 +68,9 @@ impl Product {
             Some((sizes, elem))
         };
         let is_unsigned = |i: usize| {
-            let shape = described_matrix(op.operand(first + i).ty()).and_then(types::memref_shape);
+            let ty = op.operand(first + i).ty();
+            let in_memory = described_matrix(ty).and_then(types::memref_shape);
+            let shape = in_memory.or_else(|| accumulated_matrix(ty).and_then(types::vector_shape));
             let integer = shape.and_then(|shape| IntegerType::try_from(shape.element).ok());
             integer.is_some_and(|integer| integer.is_unsigned())
         };
@@ -111,7 +113,7 @@ impl<'c> Reader<'c> {
         match op.name() {
             nvgpu::WARPGROUP_GENERATE_DESCRIPTOR => self.matrix_descriptor(op)?,
             nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR => {
-                let matrix = vector_matrix(op.result(0).ty()).filter(fits);
+                let matrix = vector_matrix(op.result(0).ty()).filter(|matrix| is_held(matrix));
                 let ([rows, columns], _) = matrix.ok_or_else(|| Unknown::operation(op))?;
                 let zeros = vec![0; rows / ROWS * columns / 2];
                 self.set(op, op.result(0), Constant::Vector(zeros.into()));
@@ -260,12 +262,13 @@ impl<'c> Reader<'c> {
                 negative: false,
             };
             let a = if product.in_registers {
-                // A thread has 8 numbers of a step.
+                // A thread has a half of a row and a half of one of a step.
                 Left::Registers(LeftFragment {
                     regs: [fragment].into(),
-                    first: part * product.k / 2 + 8 * step,
+                    first: part * product.k / 2 + STEP / 2 / product.elems[0].bytes() * step,
                     held: product.elems[0],
                     elem: product.elems[0],
+                    unsigned: product.unsigned[0],
                     negative: false,
                 })
             } else {
@@ -339,6 +342,11 @@ impl<'c> Reader<'c> {
     }
 }
 
+/// Returns true if a warpgroup has such a matrix in registers.
+fn is_held(([rows, columns], elem): &Matrix) -> bool {
+    rows % ROWS == 0 && columns % 8 == 0 && elem.bytes() <= 4
+}
+
 /// Returns true if a warpgroup adds up such a matrix.
 fn fits(([rows, columns], elem): &Matrix) -> bool {
     rows % ROWS == 0 && columns % 8 == 0 && matches!(elem, Elem::F32 | Elem::F16 | Elem::Int(32))
@@ -347,6 +355,16 @@ fn fits(([rows, columns], elem): &Matrix) -> bool {
 /// A matrix in the registers of a warpgroup.
 fn vector_matrix(ty: Type<'_>) -> Option<Matrix> {
     let shape = types::vector_shape(accumulated_matrix(ty)?)?;
+    let [Some(rows), Some(columns)] = shape.sizes[..] else {
+        return None;
+    };
+    if types::is_tf32(shape.element) {
+        // A thread has these as f32.
+        return Some((
+            [usize::try_from(rows).ok()?, usize::try_from(columns).ok()?],
+            Elem::F32,
+        ));
+    }
     matrix_of(&shape.sizes, Some(shape.element))
 }
 

@@ -10,7 +10,7 @@ use async_sim::wgmma::{Major, Swizzle};
 use std::fmt::Write;
 
 /// The types of A, B and D.
-const TYPES: [[&str; 3]; 12] = [
+pub const TYPES: [[&str; 3]; 12] = [
     ["f16", "f16", "f32"],
     ["f16", "f16", "f16"],
     ["bf16", "bf16", "f32"],
@@ -26,7 +26,7 @@ const TYPES: [[&str; 3]; 12] = [
 ];
 
 /// The bytes of a number from -3 to 3; of integers, of any that fits.
-fn bytes_of(ptx: &str, number: i32) -> Vec<u8> {
+pub fn bytes_of(ptx: &str, number: i32) -> Vec<u8> {
     let magnitude = number.unsigned_abs() as usize;
     let float = |bits: [u32; 4], width: usize| {
         let sign = if number < 0 { 1 << (8 * width - 1) } else { 0 };
@@ -43,7 +43,7 @@ fn bytes_of(ptx: &str, number: i32) -> Vec<u8> {
 }
 
 /// The bytes of a sum.
-fn bytes_of_sum(ptx: &str, sum: i32) -> Vec<u8> {
+pub fn bytes_of_sum(ptx: &str, sum: i32) -> Vec<u8> {
     match ptx {
         "f16" => half::f16::from_f64(sum.into()).to_le_bytes().to_vec(),
         "s32" => sum.to_le_bytes().to_vec(),
@@ -52,7 +52,7 @@ fn bytes_of_sum(ptx: &str, sum: i32) -> Vec<u8> {
 }
 
 /// A number for each element, which differs from its neighbors'.
-fn number(ptx: &str, (mn, k): (u64, u64)) -> i32 {
+pub fn number(ptx: &str, (mn, k): (u64, u64)) -> i32 {
     let mixed = (mn * 37 + k * 101 + mn * k * 13) % 7;
     let number = i32::try_from(mixed).unwrap_or(0) - 3;
     // These would be negative if they had a sign.

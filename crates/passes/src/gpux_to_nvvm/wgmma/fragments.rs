@@ -16,11 +16,12 @@ use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::melior::ir::attribute::{
     Attribute, DenseElementsAttribute, DenseI64ArrayAttribute, FloatAttribute, IntegerAttribute,
 };
+use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Type, TypeLike};
-use async_mlir::names::{arith, attr, llvm, vector};
+use async_mlir::names::{arith, attr, vector};
 use async_mlir::nvgpu::accumulated_matrix;
 use async_mlir::pass::PassError;
-use async_mlir::types::{constant_numbers, vector_shape};
+use async_mlir::types::{bit_width, constant_numbers, vector_shape};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
@@ -113,15 +114,14 @@ impl<'c> Accumulators<'c> {
         registers.map(|(i, ty)| self.extract(op, rows, i, ty)).collect()
     }
 
-    /// Lowers a `gpux.read_fragment`.
-    pub fn read_fragment(&self, op: Op<'c>) {
+    /// Lowers a `gpux.read_fragment` of such registers.
+    pub fn read_fragment(&self, op: Op<'c>, registers: &Registers<'c>) {
         let ty = op.result(0).ty();
-        let registers = registers_of(op, ty);
-        let matrix = self.read(op, op.operand(0), &registers);
+        let matrix = self.read(op, op.operand(0), registers);
         let mut numbers = Vec::new();
         for block in 0..registers.blocks {
             for register in self.rows(op, matrix, block) {
-                numbers.extend(unpacked(op, register, &registers));
+                numbers.extend(unpacked(op, register, registers));
             }
         }
         let vector = OpBuilder::new(vector::FROM_ELEMENTS, op.location())
@@ -131,18 +131,16 @@ impl<'c> Accumulators<'c> {
         op.replace_with(&[vector.result(0)]);
     }
 
-    /// Lowers a `gpux.write_fragment`, once the multiplications are that begin with zeros.
-    pub fn write_fragment(&self, op: Op<'c>) {
+    /// Lowers a `gpux.write_fragment` to such registers, once the multiplications are that begin with zeros.
+    pub fn write_fragment(&self, op: Op<'c>, registers: &Registers<'c>) {
         if !op.result(0).has_uses() {
             op.erase();
             return;
         }
-        let ty = op.operand(0).ty();
-        let registers = registers_of(op, ty);
         let constraints = format!("={0},{0}", registers.constraint());
-        let written: Vec<Value> = pairs(op, &registers)
+        let written: Vec<Value> = rows(op, registers)
             .into_iter()
-            .flat_map(|pair| packed(op, pair, &registers))
+            .flat_map(|row| packed(op, row, registers))
             .map(|register| {
                 self.asm(op, "mov.b32 $0, $1;", &constraints)
                     .operands(&[register])
@@ -155,7 +153,7 @@ impl<'c> Accumulators<'c> {
             .chunks(registers.count)
             .map(|rows| self.gather(op, rows, registers.block(self.context)))
             .collect();
-        let matrix = self.assemble(op, &blocks, &registers);
+        let matrix = self.assemble(op, &blocks, registers);
         op.replace_with(&[matrix]);
     }
 }
@@ -178,74 +176,71 @@ pub(super) fn zeros<'c>(op: Op<'c>) -> Option<Op<'c>> {
         return None;
     };
     let element = shape.element;
-    if element == Type::float32(context) || rows % ROWS != 0 || columns % 8 != 0 {
+    if element == Type::float32(context) {
         return None;
     }
-    Registers::new([rows, columns], element, context)?;
-    let zero: Attribute = if element.is_integer() {
-        IntegerAttribute::new(element, 0).into()
+    let registers = Registers::new([rows, columns], element, context)?;
+    let sizes = registers.sizes().map(|size| size as u64);
+    let [blocks, groups, _, neighbors] = sizes;
+    // Others are no matrices that anything reads or writes.
+    if [blocks * ROWS.unsigned_abs(), 4 * groups * neighbors] != [rows, columns].map(i64::unsigned_abs) {
+        return None;
+    }
+    let numbers = Type::vector(&sizes, registers.number);
+    let zeros = constant_zeros(op, &sizes, registers.number)?;
+    let zeros = if zeros.ty() == numbers {
+        zeros
     } else {
-        FloatAttribute::new(context, element, 0.0).into()
+        bitcast(op, zeros, numbers)
     };
-    let [blocks, groups] = [rows / ROWS, columns / 8].map(|size| u64::try_from(size).unwrap_or(0));
-    let numbers = Type::vector(&[blocks, groups, 2, 2], element);
-    let value = DenseElementsAttribute::new(numbers, &[zero]).ok()?;
-    let constant = OpBuilder::new(arith::CONSTANT, op.location())
-        .results(&[numbers])
-        .attr(attr::VALUE, value.into())
-        .before(op);
     let write = OpBuilder::new(gpux::WRITE_FRAGMENT, op.location())
-        .operands(&[constant.result(0)])
+        .operands(&[zeros])
         .results(&[ty])
         .before(op);
     op.replace_with(&[write.result(0)]);
     Some(write)
 }
 
-/// The registers that hold a matrix of which a thread has the numbers `ty`.
-fn registers_of<'c>(op: Op<'c>, ty: Type<'c>) -> Registers<'c> {
-    let shape = vector_shape(ty).expect("a verified operation has a vector");
-    let [Some(blocks), Some(groups), ..] = shape.sizes[..] else {
-        unreachable!("a verified vector has four dimensions");
+/// A vector of zeros, of integers without a sign in the place of those that have one or have none: no constant is of these.
+fn constant_zeros<'c>(op: Op<'c>, sizes: &[u64], number: Type<'c>) -> Option<Value<'c>> {
+    let context = op.context();
+    let (element, zero): (Type, Attribute) = if number.is_integer() {
+        let element = IntegerType::new(context, bit_width(number)?).into();
+        (element, IntegerAttribute::new(element, 0).into())
+    } else {
+        (number, FloatAttribute::new(context, number, 0.0).into())
     };
-    let registers = Registers::new([blocks * ROWS, groups * 8], shape.element, op.context());
-    registers.expect("verified numbers fit into registers")
+    let numbers = Type::vector(sizes, element);
+    let value = DenseElementsAttribute::new(numbers, &[zero]).ok()?;
+    let constant = OpBuilder::new(arith::CONSTANT, op.location())
+        .results(&[numbers])
+        .attr(attr::VALUE, value.into())
+        .before(op);
+    Some(constant.result(0))
 }
 
 /// The numbers in a register.
 fn unpacked<'c>(op: Op<'c>, register: Value<'c>, registers: &Registers<'c>) -> Vec<Value<'c>> {
-    if registers.numbers() == 1 {
+    if !registers.is_packed() {
         return vec![register];
     }
-    let pair = OpBuilder::new(llvm::BITCAST, op.location())
+    let single = OpBuilder::new(vector::FROM_ELEMENTS, op.location())
         .operands(&[register])
-        .results(&[registers.pair()])
+        .results(&[registers.single()])
         .before(op);
-    let numbers = OpBuilder::new(vector::TO_ELEMENTS, op.location())
-        .operands(&[pair.result(0)])
-        .results(&vec![registers.number; registers.numbers()])
-        .before(op);
-    numbers.results().collect()
+    let numbers = bitcast(op, single.result(0), registers.unpacked());
+    elements(op, numbers, &vec![registers.number; registers.numbers])
 }
 
-/// The numbers that `op` writes, two neighbors at a time.
-fn pairs<'c>(op: Op<'c>, registers: &Registers<'c>) -> Vec<Value<'c>> {
-    let shape = vector_shape(op.operand(0).ty()).expect("a verified operation has a vector");
-    let sizes = shape.sizes[..3].iter().map(|size| size.unwrap_or(0));
-    let positions = sizes.fold(vec![Vec::new()], |positions, size| {
-        let longer = |position: Vec<i64>| {
-            (0..size).map(move |i| {
-                let mut longer = position.clone();
-                longer.push(i);
-                longer
-            })
-        };
-        positions.into_iter().flat_map(longer).collect()
-    });
-    let extract = |position: Vec<i64>| {
+/// The neighbors that `op` writes.
+fn rows<'c>(op: Op<'c>, registers: &Registers<'c>) -> Vec<Value<'c>> {
+    let [blocks, groups, halves, _] = registers.sizes().map(|size| i64::try_from(size).unwrap_or(0));
+    let positions =
+        (0..blocks).flat_map(|b| (0..groups).flat_map(move |n| (0..halves).map(move |h| [b, n, h])));
+    let extract = |position: [i64; 3]| {
         OpBuilder::new(vector::EXTRACT, op.location())
             .operands(&[op.operand(0)])
-            .results(&[registers.pair()])
+            .results(&[registers.row()])
             .attr(
                 attr::STATIC_POSITION,
                 DenseI64ArrayAttribute::new(op.context(), &position).into(),
@@ -253,18 +248,33 @@ fn pairs<'c>(op: Op<'c>, registers: &Registers<'c>) -> Vec<Value<'c>> {
             .before(op)
             .result(0)
     };
-    positions.into_iter().map(extract).collect()
+    positions.map(extract).collect()
 }
 
-/// What the registers hold of two neighbors.
-fn packed<'c>(op: Op<'c>, pair: Value<'c>, registers: &Registers<'c>) -> Vec<Value<'c>> {
-    let (name, results) = match registers.numbers() {
-        1 => (vector::TO_ELEMENTS, vec![registers.element; 2]),
-        _ => (llvm::BITCAST, vec![registers.element]),
-    };
-    let registers = OpBuilder::new(name, op.location())
-        .operands(&[pair])
-        .results(&results)
-        .before(op);
-    registers.results().collect()
+/// What the registers hold of neighbors.
+fn packed<'c>(op: Op<'c>, row: Value<'c>, registers: &Registers<'c>) -> Vec<Value<'c>> {
+    if !registers.is_packed() {
+        return elements(op, row, &vec![registers.element; registers.neighbors]);
+    }
+    // All of them are in one register.
+    let single = bitcast(op, row, registers.single());
+    elements(op, single, &[registers.element])
+}
+
+/// The same bits as other numbers. It takes any of them, while those of 8 bits are no types of the LLVM dialect.
+fn bitcast<'c>(op: Op<'c>, value: Value<'c>, into: Type<'c>) -> Value<'c> {
+    OpBuilder::new(vector::BITCAST, op.location())
+        .operands(&[value])
+        .results(&[into])
+        .before(op)
+        .result(0)
+}
+
+fn elements<'c>(op: Op<'c>, vector: Value<'c>, types: &[Type<'c>]) -> Vec<Value<'c>> {
+    OpBuilder::new(vector::TO_ELEMENTS, op.location())
+        .operands(&[vector])
+        .results(types)
+        .before(op)
+        .results()
+        .collect()
 }

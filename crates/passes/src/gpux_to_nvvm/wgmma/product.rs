@@ -16,13 +16,13 @@ use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Attribute, Type, TypeLike};
 use async_mlir::names::{attr, builtin, llvm, nvgpu, nvvm};
 use async_mlir::nvgpu::{accumulated_matrix, described_matrix};
-use async_mlir::types::{bit_width, known_attribute, memref_shape, vector_shape};
+use async_mlir::types::{bit_width, is_tf32, known_attribute, memref_shape, vector_shape};
 
 /// The bytes of a row in memory.
 const ROW_BYTES: i64 = 128;
 /// The bytes of K that an instruction multiplies.
 const STEP_BYTES: i64 = 32;
-/// The registers of A that it multiplies, where A is in registers.
+/// The registers of A that it multiplies, where A is in registers, whatever it has as elements.
 const STEP_REGISTERS: i64 = 4;
 
 /// A or B.
@@ -50,8 +50,14 @@ impl<'c> Factor<'c> {
         } else {
             (second, first)
         };
+        let is_tf32 = is_tf32(shape.element);
         Self {
-            element: shape.element,
+            // As in memory.
+            element: if is_tf32 {
+                Type::float32(matrix.context())
+            } else {
+                shape.element
+            },
             is_k_major,
             k,
             size,
@@ -146,7 +152,7 @@ impl<'c> Product<'c> {
 
     /// What PTX calls the type of what the registers of `sum` hold.
     fn type_of_sum(&self, sum: Value<'c>) -> &'static str {
-        if bit_width(self.a.element) == Some(8) && self.a.element.is_integer() {
+        if self.is_of_integers() {
             return "s32";
         }
         // Two of 16 bits are in a register of bits.
@@ -154,6 +160,21 @@ impl<'c> Product<'c> {
             "f16"
         } else {
             "f32"
+        }
+    }
+
+    fn is_of_integers(&self) -> bool {
+        self.a.element.is_integer()
+    }
+
+    /// The operands behind the one that says whether an instruction adds to D: integers are multiplied as they are; A and B of other types are
+    /// not negated, and B is transposed or not, which only elements of 16 bits can be.
+    fn modifiers(&self) -> &'static str {
+        match self.a.bytes() {
+            _ if self.is_of_integers() => "",
+            2 if self.b.is_k_major => ", 1, 1, 0",
+            2 => ", 1, 1, 1",
+            _ => ", 1, 1",
         }
     }
 
@@ -210,7 +231,7 @@ impl<'c> Product<'c> {
         let [of_a, of_b] = [&self.a, &self.b].map(|factor| factor.ptx_type(self.context));
         let instructions = format!(
             "{{\n.reg .pred p;\nsetp.ne.b32 p, {}, 0;\nwgmma.mma_async.sync.aligned.m{ROWS}n{}k{}.{}.{of_a}.{of_b} {{{}}}, {{{}}}, \
-             ${}, p, 1, 1, {};\n}}",
+             ${}, p{};\n}}",
             i32::from(adds),
             self.columns,
             self.instruction_k(),
@@ -218,7 +239,7 @@ impl<'c> Product<'c> {
             list(0, count),
             list(2 * count, a.len()),
             2 * count + a.len(),
-            i32::from(!self.b.is_k_major),
+            self.modifiers(),
         );
         let outputs = vec![format!("={}", constraint(numbers[0])); count];
         let inputs = (0..count).map(|i| i.to_string());

@@ -9,7 +9,7 @@ use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Attribute, Type, TypeLike};
 use async_mlir::names::{arith, attr, builtin, llvm, nvgpu};
 use async_mlir::nvgpu::accumulated_matrix;
-use async_mlir::types::{bit_width, vector_shape};
+use async_mlir::types::{bit_width, is_tf32, vector_shape};
 
 /// The bits of a register.
 const BITS: u32 = 32;
@@ -18,8 +18,12 @@ const BITS: u32 = 32;
 pub(super) struct Registers<'c> {
     /// The type of a register.
     pub element: Type<'c>,
-    /// The type of the numbers, one or two of which are in a register.
+    /// The type of a thread's numbers.
     pub number: Type<'c>,
+    /// How many of them are in a register.
+    pub numbers: usize,
+    /// How many stand side by side in a row.
+    pub neighbors: usize,
     pub blocks: usize,
     /// How many there are for a block of rows.
     pub count: usize,
@@ -35,35 +39,53 @@ impl<'c> Registers<'c> {
         Self::new([rows, columns], shape.element, context)
     }
 
-    /// The registers for a matrix of such numbers.
-    pub fn new([rows, columns]: [i64; 2], number: Type<'c>, context: &'c Context) -> Option<Self> {
+    /// The registers for a matrix of such elements.
+    pub fn new([rows, columns]: [i64; 2], matrix: Type<'c>, context: &'c Context) -> Option<Self> {
         let bits: Type = IntegerType::new(context, BITS).into();
-        let element = if [Type::float16(context), Type::bfloat16(context)].contains(&number) {
-            bits
-        } else if number == Type::float32(context) || number == bits {
-            number
-        } else {
+        let single = Type::float32(context);
+        let in_place = [single, bits].contains(&matrix);
+        let of_16_bits = [Type::float16(context), Type::bfloat16(context)].contains(&matrix);
+        if !in_place && !of_16_bits && !is_of_a_alone(matrix, context) {
             return None;
-        };
-        // The 128 threads of a warpgroup have 64 rows.
-        let count = usize::try_from(columns / 2).ok()?;
+        }
+        let number = if is_tf32(matrix) { single } else { matrix };
         let numbers = usize::try_from(BITS / bit_width(number)?).ok()?;
+        // The 128 threads of a warpgroup have 64 rows.
+        let all = usize::try_from(columns / 2).ok()?;
         Some(Self {
-            element,
+            element: if in_place { number } else { bits },
             number,
+            numbers,
+            neighbors: if in_place { 2 } else { numbers },
             blocks: usize::try_from(rows / ROWS).ok()?,
-            count: count / numbers,
+            count: all / numbers,
         })
     }
 
-    /// How many numbers are in a register.
-    pub fn numbers(&self) -> usize {
-        if self.element == self.number { 1 } else { 2 }
+    /// Returns true if numbers have to be put into registers, and taken out of them.
+    pub fn is_packed(&self) -> bool {
+        self.element != self.number
     }
 
-    /// Two neighbors.
-    pub fn pair(&self) -> Type<'c> {
-        Type::vector(&[2], self.number)
+    /// The sizes of a thread's numbers: the blocks of rows, the groups of columns, the two rows of a block, and the neighbors.
+    pub fn sizes(&self) -> [usize; 4] {
+        let groups = self.count * self.numbers / (2 * self.neighbors);
+        [self.blocks, groups, 2, self.neighbors]
+    }
+
+    /// Neighbors.
+    pub fn row(&self) -> Type<'c> {
+        vector(self.neighbors, self.number)
+    }
+
+    /// A register, as a vector.
+    pub fn single(&self) -> Type<'c> {
+        vector(1, self.element)
+    }
+
+    /// The numbers of a register.
+    pub fn unpacked(&self) -> Type<'c> {
+        vector(self.numbers, self.number)
     }
 
     /// How the constraints of an `asm` name a register.
@@ -80,6 +102,17 @@ impl<'c> Registers<'c> {
     pub fn all(&self, context: &'c Context) -> Type<'c> {
         structure(context, &vec![self.block(context); self.blocks])
     }
+}
+
+fn vector(size: usize, element: Type<'_>) -> Type<'_> {
+    Type::vector(&[size as u64], element)
+}
+
+/// Returns true if matrices of `element` in registers are A alone: they lie there in another way than an accumulator.
+fn is_of_a_alone<'c>(element: Type<'c>, context: &'c Context) -> bool {
+    let floats = [Type::float8_e4m3fn(context), Type::float8_e5m2(context)];
+    let is_byte = element.is_integer() && bit_width(element) == Some(8);
+    is_byte || is_tf32(element) || floats.contains(&element)
 }
 
 /// The types of the members of a struct.
