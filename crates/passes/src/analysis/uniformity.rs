@@ -1,6 +1,7 @@
 //! In what the threads of a block, or of a warpgroup, may differ: values, control flow, and whether they execute an operation
 //! together.
 
+mod branches;
 mod warpgroup;
 
 use self::warpgroup::is_same_in_warpgroup;
@@ -214,6 +215,8 @@ pub struct Uniformity<'c> {
     scope: ExecutionScope,
     /// Operations around others in which threads don't differ.
     known: FxHashSet<Op<'c>>,
+    /// Blocks that threads come to together.
+    known_blocks: FxHashSet<Block<'c>>,
 }
 
 impl<'c> Uniformity<'c> {
@@ -223,6 +226,7 @@ impl<'c> Uniformity<'c> {
         Self {
             scope,
             known: FxHashSet::default(),
+            known_blocks: FxHashSet::default(),
         }
     }
 
@@ -232,24 +236,53 @@ impl<'c> Uniformity<'c> {
     ///
     /// As said; with a note where threads differ.
     pub fn check(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
+        self.check_branches(op, op)?;
         let outer = op.ancestors().take_while(|outer| !outer.is_function());
         for outer in outer {
             if self.known.contains(&outer) {
                 break;
             }
             self.check_inside(op, outer)?;
+            self.check_branches(op, outer)?;
         }
         let outer = op.ancestors().take_while(|outer| !outer.is_function());
         self.known.extend(outer);
         Ok(())
     }
 
-    /// Returns an error if threads may differ in whether, or how often, they execute what is in `outer`, such as `op`.
-    fn check_inside(&self, op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
-        let threads = match self.scope {
+    fn threads(&self) -> &'static str {
+        match self.scope {
             ExecutionScope::Warpgroup => "warpgroup",
             _ => "block",
+        }
+    }
+
+    /// Returns an error if threads may branch differently to the block of `outer`, which is `op` or around it.
+    fn check_branches(&mut self, op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
+        let Some(block) = outer.block().filter(|block| !self.known_blocks.contains(block)) else {
+            return Ok(());
         };
+        let found = branches::find_divergent(block, |value| find_varying_op(value, self.scope));
+        if let Some((branch, source)) = found {
+            let message = format!(
+                "has to be executed by all threads of the {}, but how control comes to its block depends on '{}', which differs between threads",
+                self.threads(),
+                source.name()
+            );
+            return Err(PassError::new(op, message)
+                .note(
+                    branch,
+                    "threads diverge here: move the operation to where all come by",
+                )
+                .note(source, "this differs between threads"));
+        }
+        self.known_blocks.insert(block);
+        Ok(())
+    }
+
+    /// Returns an error if threads may differ in whether, or how often, they execute what is in `outer`, such as `op`.
+    fn check_inside(&self, op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
+        let threads = self.threads();
         let fault = |why: String| {
             let message = format!(
                 "has to be executed by all threads of the {threads}, but the '{}' around it {why}",

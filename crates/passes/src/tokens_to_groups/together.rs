@@ -2,12 +2,19 @@
 
 use super::stores::awaits_block;
 use crate::analysis::phase_skeleton::is_block_wide_store;
+use crate::analysis::roles::Roles;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::uniformity::Uniformity;
+use crate::utils::device::own_ops;
 use async_dialects::completion::{Completion, ExecutionScope, GroupQueue};
+use async_mlir::gpu::block_size;
 use async_mlir::ir::Op;
+use async_mlir::names::nvgpu;
 use async_mlir::pass::PassError;
+
+/// The threads of a warpgroup.
+const WARPGROUP: u64 = 128;
 
 /// Returns an error if a block-wide store in token form or a multiplication of a warpgroup, or an await of one, is executed by
 /// some of the threads that it is for.
@@ -24,6 +31,7 @@ pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
         in_block.check(store)?;
     }
     let mut in_warpgroup = Uniformity::of(ExecutionScope::Warpgroup);
+    check_warpgroups(&multiplications)?;
     for &multiplication in &multiplications {
         in_warpgroup.check(multiplication)?;
     }
@@ -42,6 +50,45 @@ pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
         }
     }
     Ok(())
+}
+
+/// Returns an error if a multiplication is known to be executed by a warpgroup that is not whole, or by one whose threads are not counted by the
+/// first of their numbers alone, as upstream stores accumulators.
+fn check_warpgroups<'c>(multiplications: &[Op<'c>]) -> Result<(), PassError<'c>> {
+    let function = multiplications
+        .first()
+        .and_then(|op| op.ancestors().find(|op| op.is_function()));
+    let Some((function, [x, y, z])) = function.and_then(|op| Some((op, block_size(op)?))) else {
+        return Ok(());
+    };
+    let ops = own_ops(function);
+    let roles = Roles::of(function, &ops);
+    let is_whole = |op: &Op<'c>| match &roles {
+        Some(roles) => {
+            let warps = roles.warps_at(*op);
+            (0..8)
+                .map(|group| warps >> (4 * group) & 0xF)
+                .all(|group| matches!(group, 0 | 0xF))
+        }
+        None => (u64::from(x) * u64::from(y) * u64::from(z)) % WARPGROUP == 0,
+    };
+    if let Some(&partial) = multiplications.iter().find(|op| !is_whole(op)) {
+        let message = format!(
+            "is for whole warpgroups, of 128 threads, and not all in the block of {x} x {y} x {z} are"
+        );
+        let help = "make the block larger, or let only whole warpgroups come by, with an scf.if on the number of the warp";
+        return Err(PassError::new(partial, message).note(function, help));
+    }
+    let mut stores = ops.into_iter().filter(|op| op.is(nvgpu::WARPGROUP_MMA_STORE));
+    match stores.next().filter(|_| (y, z) != (1, 1)) {
+        Some(store) => {
+            let message = format!(
+                "is by threads with numbers of one dimension, and the block has {x} x {y} x {z} threads"
+            );
+            Err(PassError::new(store, message).note(function, "let all threads of known_block_size be in x"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns true if `op` awaits something of one of `queues`.

@@ -175,11 +175,7 @@ pub(super) fn zeros<'c>(op: Op<'c>) -> Option<Op<'c>> {
     let [Some(rows), Some(columns)] = shape.sizes[..] else {
         return None;
     };
-    let element = shape.element;
-    if element == Type::float32(context) {
-        return None;
-    }
-    let registers = Registers::new([rows, columns], element, context)?;
+    let registers = Registers::new([rows, columns], shape.element, context)?;
     let sizes = registers.sizes().map(|size| size as u64);
     let [blocks, groups, _, neighbors] = sizes;
     // Others are no matrices that anything reads or writes.

@@ -1,0 +1,99 @@
+//! Results of multiplications that are in use too early.
+//!
+//! Until a multiplication is complete, another one may add to its result, and nothing else may use it: its registers are being
+//! written (PTX ISA, Asynchronous warpgroup level matrix instructions, Async proxy and registers: to access them before
+//! `wgmma.wait_group` is undefined behavior). Nor may two multiplications add to it, since one of them would get a copy.
+//!
+//! Refused is what stands in a row: a use in the block of the multiplication, with nothing between the two in which anything is
+//! awaited. What control flow brings together, `async-sim` finds.
+//!
+//! **Cost.** Linear.
+
+use crate::analysis::skeleton::Skeleton;
+use async_dialects::completion::{Completion, GroupEffect};
+use async_dialects::names::{async_, gpux};
+use async_mlir::calls::is_call;
+use async_mlir::control_flow::selected_values;
+use async_mlir::ir::{Block, Op};
+use async_mlir::pass::PassError;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Where an operation stands in its block, and how many before it may await something.
+type Place = (usize, usize);
+
+/// Returns an error if the result of a multiplication in token form is used while that is certainly not complete.
+pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
+    let sites = skeleton.sites.iter().copied();
+    let multiplications = sites.filter(|op| op.is(gpux::WGMMA) && op.num_results() == 2);
+    let mut numbered: FxHashSet<Block> = FxHashSet::default();
+    let mut places: FxHashMap<Op, Place> = FxHashMap::default();
+    for multiplication in multiplications {
+        let Some(block) = multiplication.block() else {
+            continue;
+        };
+        if numbered.insert(block) {
+            number(block, &mut places);
+        }
+        check_result(multiplication, &places)?;
+    }
+    Ok(())
+}
+
+fn number<'c>(block: Block<'c>, places: &mut FxHashMap<Op<'c>, Place>) {
+    let mut waits = 0;
+    for (number, op) in block.ops().into_iter().enumerate() {
+        places.insert(op, (number, waits));
+        waits += usize::from(op.self_and_nested().into_iter().any(may_wait));
+    }
+}
+
+fn may_wait(op: Op<'_>) -> bool {
+    let waits = || Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Wait);
+    op.is(async_::AWAIT) || is_call(op) || waits()
+}
+
+fn check_result<'c>(multiplication: Op<'c>, places: &FxHashMap<Op<'c>, Place>) -> Result<(), PassError<'c>> {
+    let (_, waits) = places[&multiplication];
+    // What uses it in the block, or has something in it that does, in order.
+    let mut uses: Vec<(Place, Op, Op)> = Vec::new();
+    let mut adds: FxHashSet<Op> = FxHashSet::default();
+    for used in multiplication.result(0).uses() {
+        let mut around = std::iter::once(used.owner).chain(used.owner.ancestors());
+        let Some(outer) = around.find(|op| op.block() == multiplication.block()) else {
+            continue;
+        };
+        uses.push((places[&outer], outer, used.owner));
+        if used.owner.is(gpux::WGMMA) && used.index + 1 == used.owner.num_operands() {
+            adds.insert(used.owner);
+        }
+    }
+    uses.sort_unstable_by_key(|(place, ..)| *place);
+    let mut added_by = None;
+    for (place, outer, user) in uses {
+        if let Some(other) = added_by {
+            return Err(used_again(user, other, multiplication));
+        }
+        let in_flight = place.1 == waits;
+        // What is in an operation may come after an await there, and control flow hands on what somebody awaits later.
+        if !in_flight || user != outer || hands_on(user) {
+            continue;
+        }
+        if !adds.contains(&user) {
+            let message = "uses the result of a multiplication that is not complete";
+            return Err(PassError::new(user, message).note(multiplication, "await the token of this before"));
+        }
+        added_by = Some(user);
+    }
+    Ok(())
+}
+
+fn hands_on(op: Op<'_>) -> bool {
+    op.is_terminator() || op.num_regions() > 0 || selected_values(op).is_some()
+}
+
+fn used_again<'c>(user: Op<'c>, other: Op<'c>, multiplication: Op<'c>) -> PassError<'c> {
+    let message = "uses the result of a multiplication again, which another one adds to before it is complete: that would take a copy";
+    PassError::new(user, message)
+        .note(other, "this adds to the result")
+        .note(multiplication, "await the token of this before that")
+}
