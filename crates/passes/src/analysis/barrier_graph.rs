@@ -13,6 +13,7 @@ use self::iterations::count_iterations;
 use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
+use super::warps::{all_warps, num_warps};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -24,7 +25,7 @@ use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::Token;
 use tokenflow::barriers::{
-    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Issue, Kernel, LoopId, RegionId, StepId,
+    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Issue, Kernel, LoopId, RegionId, StepId, Warps,
 };
 use tokenflow::ids::IndexVec;
 
@@ -71,6 +72,7 @@ struct Reader<'c> {
     divergent: Option<RegionId>,
     /// Which threads come by.
     mask: Mask,
+    warps: Warps,
     /// True if it depends on a condition whether threads of a divergent region come by.
     unsure: bool,
     keep_barriers: bool,
@@ -95,6 +97,10 @@ pub fn read(function: Op<'_>, keep_barriers: bool) -> Result<BarrierGraph<'_>, P
         in_loop: None,
         divergent: None,
         mask: all.map(|threads| vec![true; threads as usize].into()),
+        warps: Warps {
+            may: num_warps(function).map_or(u32::MAX, all_warps),
+            ..Warps::ALL
+        },
         unsure: false,
         keep_barriers,
         with_barriers: regions::with_barriers(function),
@@ -132,6 +138,7 @@ impl<'c> Reader<'c> {
     fn step(&mut self, action: Action, op: Op<'c>) -> StepId {
         let kernel = &mut self.out.kernel;
         let step = kernel.add_step(action, self.in_loop, self.divergent);
+        kernel.steps[step].warps = self.warps;
         for (from, kind, bindings) in self.last.drain(..) {
             kernel.connect(from, step, kind, bindings);
         }

@@ -30,6 +30,9 @@ pub(super) struct Flight {
     /// True if it is not known what it is awaited by.
     lost: bool,
     block_wide: bool,
+    /// The warps that have it in flight, as bits: those that began it, or, if that were all, those that have not awaited it yet. Once it
+    /// has ended, those that don't know.
+    pub warps: u32,
     /// The conditions that it takes to come here.
     taken: Taken,
 }
@@ -47,10 +50,23 @@ pub struct Overlap {
     pub conditional: bool,
 }
 
+/// Warps that know that an access has ended that all threads began together, since they have awaited it.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub access: AccessId,
+    /// The step where it began, and how far it is from there.
+    pub issue: StepId,
+    pub distance: Distance,
+    /// The warps, as bits.
+    pub warps: u32,
+}
+
 /// What becomes of asynchronous accesses.
 pub(super) struct InFlight {
     /// For each step, the accesses that it completes.
     pub ends: IndexVec<StepId, Vec<Flight>>,
+    /// For each step, what all threads of some warps await there.
+    pub known: IndexVec<StepId, Vec<Known>>,
     /// What meets what is in flight.
     pub overlaps: FxHashSet<Overlap>,
 }
@@ -103,6 +119,7 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> In
         issued: FxHashSet::default(),
         out: InFlight {
             ends: IndexVec::filled(Vec::new(), kernel.steps.len()),
+            known: IndexVec::filled(Vec::new(), kernel.steps.len()),
             overlaps: FxHashSet::default(),
         },
     };
@@ -119,7 +136,7 @@ struct Following<'k> {
     pending: BTreeMap<StepId, FxHashSet<Flight>>,
     /// What has come to steps where ways meet.
     seen: FxHashMap<StepId, Seen>,
-    ended: FxHashSet<(StepId, AccessId, StepId, Distance)>,
+    ended: FxHashSet<(StepId, AccessId, StepId, Distance, u32)>,
     issued: FxHashSet<StepId>,
     out: InFlight,
 }
@@ -132,6 +149,9 @@ impl Following<'_> {
             }
         }
         while let Some((at, mut flights)) = self.pending.pop_first() {
+            if self.kernel.steps[at].warps_meet {
+                flights = together(flights);
+            }
             if self.num_predecessors[at] > 1 {
                 let seen = self.seen.entry(at).or_default();
                 let new = flights.into_iter().filter_map(|flight| seen.note(flight));
@@ -170,17 +190,19 @@ impl Following<'_> {
         flights.sort_unstable();
         for mut flight in flights {
             let outcome = advance(self.kernel, at, &mut flight);
-            // What all threads await, all threads see.
-            let seen_by_all = flight.block_wide && step.divergent.is_none();
-            if outcome != Outcome::GoesOn
-                && !seen_by_all
-                && self
-                    .ended
-                    .insert((at, flight.access, flight.issue, flight.distance))
-            {
-                self.out.ends[at].push(flight.clone());
+            let in_flight = flight.warps;
+            if outcome != Outcome::GoesOn {
+                self.end(at, &mut flight, outcome);
             }
-            if outcome != Outcome::IsOver {
+            // Others still have it in flight.
+            if outcome == Outcome::IsOver && flight.block_wide && step.warps.whole {
+                flight.warps = in_flight & !step.warps.may;
+                // Even if these are none: they come together with those of other ways.
+                if step.divergent.is_some() {
+                    left.push(flight);
+                }
+            } else if outcome != Outcome::IsOver {
+                flight.warps = in_flight;
                 flight.may_be_over |= outcome == Outcome::MayBeOver;
                 left.push(flight);
             }
@@ -193,6 +215,29 @@ impl Following<'_> {
         left
     }
 
+    /// Notes that `flight` may be over at step `at`, and which warps don't know that then.
+    fn end(&mut self, at: StepId, flight: &mut Flight, outcome: Outcome) {
+        let warps = self.kernel.steps[at].warps;
+        // Who awaits what all threads have begun together, sees it. Of what is each thread's own, nobody else knows.
+        if flight.block_wide && warps.whole {
+            flight.warps &= !warps.may;
+            if outcome == Outcome::IsOver {
+                self.out.known[at].push(Known {
+                    access: flight.access,
+                    issue: flight.issue,
+                    distance: flight.distance,
+                    warps: warps.may,
+                });
+            }
+        } else {
+            flight.warps = u32::MAX;
+        }
+        let key = (at, flight.access, flight.issue, flight.distance, flight.warps);
+        if flight.warps != 0 && warps.may != 0 && self.ended.insert(key) {
+            self.out.ends[at].push(flight.clone());
+        }
+    }
+
     /// Hands what is in flight after step `at` on along its edges.
     fn leave(&mut self, at: StepId, left: &[Flight]) {
         for edge in &self.kernel.steps[at].edges {
@@ -203,7 +248,11 @@ impl Following<'_> {
                 }
                 next.distance = follow_edge(self.kernel, next.distance, edge.kind)?;
                 bind(&mut next.tokens, &edge.bindings);
-                Some(next)
+                // What all have begun goes all ways; what some have, theirs.
+                if !next.block_wide {
+                    next.warps &= self.kernel.steps[edge.to].warps.may;
+                }
+                (next.warps != 0).then_some(next)
             });
             let next: Vec<Flight> = next.collect();
             if !next.is_empty() {
@@ -213,11 +262,31 @@ impl Following<'_> {
     }
 }
 
+/// What is in flight where warps meet that took different ways: of what all began, what is left are those warps that have not awaited it
+/// on any of these ways.
+fn together(flights: FxHashSet<Flight>) -> FxHashSet<Flight> {
+    let mut merged: FxHashMap<Flight, u32> = FxHashMap::default();
+    for flight in flights {
+        let (warps, block_wide) = (flight.warps, flight.block_wide);
+        let known = merged.entry(Flight { warps: 0, ..flight }).or_insert(warps);
+        *known = if block_wide {
+            *known & warps
+        } else {
+            *known | warps
+        };
+    }
+    let flights = merged
+        .into_iter()
+        .map(|(flight, warps)| Flight { warps, ..flight });
+    flights.filter(|flight| flight.warps != 0).collect()
+}
+
 /// The one step after `at`, if whatever is in flight goes on there as it is.
 fn changes_nothing(kernel: &Kernel, at: StepId) -> Option<StepId> {
     let Step { action, edges, .. } = &kernel.steps[at];
     let [edge] = edges.as_slice() else { return None };
-    let goes_on = edge.kind == EdgeKind::Plain && edge.bindings.is_empty();
+    let same_warps = kernel.steps[at].warps.may & !kernel.steps[edge.to].warps.may == 0;
+    let goes_on = edge.kind == EdgeKind::Plain && edge.bindings.is_empty() && same_warps;
     let changes = !matches!(action, Action::None | Action::Barrier | Action::Access(_));
     (goes_on && !changes).then_some(edge.to)
 }
@@ -236,6 +305,7 @@ fn begin(kernel: &Kernel, at: StepId, issue: &Issue) -> Flight {
         may_be_over: false,
         lost: false,
         block_wide: issue.block_wide,
+        warps: kernel.steps[at].warps.may,
         taken: Taken::default(),
     }
 }
