@@ -268,6 +268,8 @@ struct Plain {
     stages: u32,
     /// Readers use the tiles of all arrays in one operation, instead of one for each array.
     together: bool,
+    /// After the loop, a warp writes to a buffer, and some warps read that. It may have the bytes of those in the loop.
+    after: Vec<(u32, u32)>,
     options: &'static str,
 }
 
@@ -278,7 +280,9 @@ fn plain_loops() -> impl Strategy<Value = Plain> {
         "short-trips=branch",
         "short-trips=branch computed-slots",
     ]);
-    (kernels(), 2..5_u32, any::<bool>(), options).prop_map(|(mut kernel, stages, together, options)| {
+    let after = prop::collection::vec((0..WARPS, 1..1_u32 << WARPS), 0..3);
+    let shape = (2..5_u32, any::<bool>(), after, options);
+    (kernels(), shape).prop_map(|(mut kernel, (stages, together, after, options))| {
         kernel.barrier = false;
         for stream in &mut kernel.streams {
             stream.slots = 1;
@@ -289,6 +293,7 @@ fn plain_loops() -> impl Strategy<Value = Plain> {
             kernel,
             stages,
             together,
+            after,
             options,
         }
     })
@@ -351,9 +356,27 @@ fn plain_program(plain: &Plain) -> String {
         "scf.yield {} : {types}\n}} {{async.num_stages = {stages}}}",
         sums.join(", ")
     ));
+    let mut seen = writer.def("arith.constant 0.0 : f32");
+    let buffer = "memref<32xf32, #gpu.address_space<workgroup>>";
+    if !plain.after.is_empty() {
+        writer.line(&format!("%buffer = memref.alloc() : {buffer}"));
+    }
+    for (by, readers) in &plain.after {
+        let own = 1 << by;
+        writer.line(&format!(
+            "scf.if %in{own} {{\nmemref.store %r#0, %buffer[%lane] : {buffer}\n}}"
+        ));
+        let read = writer.def(&format!("scf.if %in{readers} -> (f32) {{"));
+        let value = writer.def(&format!("memref.load %buffer[%lane] : {buffer}"));
+        writer.line(&format!(
+            "scf.yield {value} : f32\n}} else {{\nscf.yield {seen} : f32\n}}"
+        ));
+        seen = writer.def(&format!("arith.addf {seen}, {read} : f32"));
+    }
     for s in 0..number {
+        let sum = writer.def(&format!("arith.addf %r#{s}, {seen} : f32"));
         let shape = format!("memref<{number}x{}xf32>", WARPS * 32);
-        writer.line(&format!("memref.store %r#{s}, %out[%c{s}, %tid] : {shape}"));
+        writer.line(&format!("memref.store {sum}, %out[%c{s}, %tid] : {shape}"));
     }
     writer.line("gpu.return\n}\n}");
     writer.text
@@ -366,14 +389,21 @@ proptest! {
     fn plain_loops_with_roles_are_pipelined(plain in plain_loops(), seed in any::<u64>()) {
         let context = context();
         let call = Call { seed, ..Call::of(WARPS * 32) };
-        let source = plain_program(&plain);
+        let derive = "builtin.module(gpu.module(gpu.func(gpux-insert-barriers)))";
+        let source = lower(&context, &plain_program(&plain), derive);
         let meant = run(&context, &source, &call, Adversary::Early);
         prop_assert!(meant.is_clean(), "{}\n{source}", meant.findings);
-        let pass = format!("builtin.module(gpu.module(gpu.func(async-pipeline{{{}}})))", plain.options);
-        let pipelined = lower(&context, &source, &pass);
-let loads = pipelined.matches("gpux.bulk_load").count();
+        let passes = format!(
+            "builtin.module(gpu.module(gpu.func(async-pipeline{{insert-barriers=false {}}})),gpux-pack-workgroup-memory,\
+             gpu.module(gpu.func(gpux-insert-barriers)))",
+            plain.options
+        );
+        let pipelined = lower(&context, &source, &passes);
+        let loads = pipelined.matches("gpux.bulk_load").count();
         prop_assert!(plain.kernel.constant || loads > plain.kernel.streams.len(), "not pipelined:\n{source}");
-        prop_assert!(!pipelined.contains("gpu.barrier"), "a barrier:\n{source}\n{pipelined}");
+        // Which slot a computed number is, is not followed into the epilogue.
+        let may_meet = !plain.after.is_empty() || plain.options.contains("computed-slots");
+        prop_assert!(may_meet || !pipelined.contains("gpu.barrier"), "a barrier:\n{source}\n{pipelined}");
         let split = lower(
             &context,
             &pipelined,
