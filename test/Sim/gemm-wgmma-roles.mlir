@@ -24,5 +24,25 @@
 // RUN: async-sim %t.nvvm.mlir --dynamic-workgroup=196608 --arg 0=128x128:random --arg 1=256x128:random --arg 2=128x256:zero --arg 3=128 | FileCheck %s
 // RUN: async-sim %t.nvvm.mlir --dynamic-workgroup=196608 --arg 0=128x64:random --arg 1=256x64:random --arg 2=128x256:zero --arg 3=0 | FileCheck %s
 
+// Things taken away. Consumers don't wait until tiles are there; they don't arrive once they have read them; fewer of them have to arrive; the
+// warp that loads does not wait for them; products are awaited a k-step later; there are two slots for four tiles; no barrier comes
+// before the tile of C, where tiles are that the other warpgroup still multiplies.
+// RUN: awk '/scf.for/ { loop++ } !(loop == 1 && /async.await/ && !gone++)' %t.pipelined.mlir | not async-sim - --dynamic-workgroup=196608 --arg 0=128x512:random --arg 1=256x512:random --arg 2=128x256:zero --arg 3=512 | FileCheck %s --check-prefix=NO-AWAIT
+// RUN: awk '/scf.for/ { loop++ } !(loop == 1 && /try_wait/)' %t.counted.mlir | not async-sim - --dynamic-workgroup=196608 --arg 0=128x512:random --arg 1=256x512:random --arg 2=128x256:zero --arg 3=512 | FileCheck %s --check-prefix=NO-WAIT
+// RUN: awk '/scf.for/ { loop++ } !(loop == 1 && /mbarrier.arrive /)' %t.counted.mlir | not async-sim - --dynamic-workgroup=196608 --arg 0=128x512:random --arg 1=256x512:random --arg 2=128x256:zero --arg 3=512 | FileCheck %s --check-prefix=NO-ARRIVAL
+// RUN: sed 's/%c256, predicate/%c128, predicate/' %t.counted.mlir | not async-sim - --dynamic-workgroup=196608 --arg 0=128x512:random --arg 1=256x512:random --arg 2=128x256:zero --arg 3=512 | FileCheck %s --check-prefix=FEWER-ARRIVALS
+// RUN: awk '/scf.for/ { loop++ } !(loop == 3 && /try_wait/)' %t.counted.mlir | not async-sim - --dynamic-workgroup=196608 --arg 0=128x512:random --arg 1=256x512:random --arg 2=128x256:zero --arg 3=512 | FileCheck %s --check-prefix=AHEAD
+// RUN: sed '/wait_group <wgmma>, 1/s/1$/2/' %t.counted.mlir | not async-sim - --dynamic-workgroup=196608 --arg 0=128x512:random --arg 1=256x512:random --arg 2=128x256:zero --arg 3=512 | FileCheck %s --check-prefix=LATER
+// RUN: sed '/arith.andi/s/%c3_i32/%c1_i32/' %t.pipelined.mlir | not async-sim - --dynamic-workgroup=196608 --arg 0=128x512:random --arg 1=256x512:random --arg 2=128x256:zero --arg 3=512 | FileCheck %s --check-prefix=FEWER-SLOTS
+// RUN: sed '/gpu.barrier/d' %t.pipelined.mlir | not async-sim - --dynamic-workgroup=196608 --arg 0=128x512:random --arg 1=256x512:random --arg 2=128x256:zero --arg 3=512 | FileCheck %s --check-prefix=NO-BARRIER
+
 // CHECK-NOT: {{error|warning|note}}
 // CHECK: gemm_wgmma_roles: clean
+// NO-AWAIT: RAW of gpux.wgmma at {{.*}} and gpux.tma_load
+// NO-WAIT: error: RAW race: gpux.wgmma reads what an asynchronous copy has not been seen to write
+// NO-ARRIVAL: error: nvgpu.mbarrier.try_wait.parity: waits forever for phase 0 of {{.*}} 256 of its 256 arrivals are missing
+// FEWER-ARRIVALS: error: nvgpu.mbarrier.arrive: is one arrival too many: {{.*}} has 128 arrivals
+// AHEAD: error: nvgpu.mbarrier.arrive.expect_tx: arrives on phase 0 {{.*}}, which has all its arrivals already
+// LATER: error: WAR race: gpux.tma_load writes what a matrix multiplication may still read
+// FEWER-SLOTS: error: RAW race: gpux.wgmma reads what an asynchronous copy has not been seen to write
+// NO-BARRIER: error: WAR race: nvgpu.warpgroup.mma.store writes what a matrix multiplication has read
