@@ -39,7 +39,7 @@
 // CHECK-NOT: {{error|warning|note}}
 // CHECK: gemm_wgmma_roles: clean
 // NO-AWAIT: RAW of gpux.wgmma at {{.*}} and gpux.tma_load
-// NO-WAIT: error: RAW race: gpux.wgmma reads what an asynchronous copy has not been seen to write
+// NO-WAIT: RAW of gpux.wgmma at {{.*}} and gpux.tma_load
 // NO-ARRIVAL: error: nvgpu.mbarrier.try_wait.parity: waits forever for phase 0 of {{.*}} 256 of its 256 arrivals are missing
 // FEWER-ARRIVALS: error: nvgpu.mbarrier.arrive: is one arrival too many: {{.*}} has 128 arrivals
 // AHEAD: error: nvgpu.mbarrier.arrive.expect_tx: arrives on phase 0 {{.*}}, which has all its arrivals already
