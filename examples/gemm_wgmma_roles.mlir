@@ -1,18 +1,19 @@
-// C = A * B on the tensor cores of sm_90, which multiply asynchronously (wgmma): fp16 in, fp32 accumulation, fp32 out. The loop is the
-// one that is meant: load a tile of A and of B, multiply, wait. It says that it wants four stages, and no more.
+// C = A * B as in gemm_wgmma.mlir, with roles: two warpgroups multiply, and one warp of a third one does nothing but load. The loop is the one
+// that is meant, and all warps run it: load a tile of A and of B; those that multiply wait for them, multiply and wait. It says that it
+// wants four stages, which warps multiply, and which one issues the loads, and no more.
 //
 //   async-opt gemm_wgmma_roles.mlir --gpux-lower-to-nvvm="chip=sm_90a format=isa pipeline=true computed-slots=true round-rings=true" | async-translate --ptx
 //   async-sim gemm_wgmma_roles.mlir --arg 0=128x64:random --arg 1=256x64:random --arg 2=128x256:zero --arg 3=64
 //
-// A is M x K and row-major, B is K x N and column-major (so N x K, row by row): K is contiguous in both, as the tensor cores like it.
+// Shape: as in gemm_wgmma.mlir, a block computes a 128x256 tile of C in k-steps of 64, and a warpgroup multiplies 64 rows of A by all of B's
+// tile. Lowered, each role has a loop of its own. For a k-step, a warpgroup waits once for the tiles, leaves one group of products in
+// flight, and arrives once where the slot of the k-step before is free; the warp that loads waits once for both warpgroups, says once how
+// many bytes to expect, and issues two loads. No barrier of the block is in these loops. The slots, the rotation of tokens, the count of
+// groups, the mbarriers, their parities and arrivals, and the barrier after the loops are derived, not written.
 //
-// Shape: a block of two warpgroups of 128 threads computes a 128x256 tile of C in k-steps of 64. Each multiplies 64 rows of A by all of
-// B's tile, in four instructions. Pipelined, the products of a k-step are awaited once those of the next one have been issued, and
-// then its slot is filled again, three k-steps ahead: one group stays in flight, and one block barrier is between the wait and the
-// load, or with war=mbarrier none. The slots, the rotation of tokens, the count of groups, the mbarriers, their parities and the
-// barrier are derived, not written.
+// Registers: a block of 384 threads starts with 168 for each. The warpgroup that loads keeps 24, and the others take 240: 64512 in all.
 //
-// Launch: any M and N, and K that are multiples of 8 (N of 4): what lies outside is loaded as zeros, and not stored. blockDim = 256,
+// Launch: any M and N, and K that are multiples of 8 (N of 4): what lies outside is loaded as zeros, and not stored. blockDim = 384,
 // gridDim = (M/128, N/256), rounded up; 196608 bytes of dynamic shared memory, which the host has to allow first
 // (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES).
 
@@ -56,7 +57,7 @@ gpu.module @gemm {
     %warpgroup = arith.divui %thread, %c128 : index
     %row = arith.muli %warpgroup, %c64 : index
 
-    // Warps 0 to 7 multiply, warp 8 loads. Those that load need few registers.
+    // Warps 0 to 7 multiply, warp 8 loads. Who does not multiply needs few registers.
     %warp = gpu.subgroup_id : index
     %multiplies = arith.cmpi ult, %warp, %c8 : index
     scf.if %multiplies {
@@ -77,9 +78,9 @@ gpu.module @gemm {
         %rows = memref.subview %As[%row, 0] [64, 64] [1, 1] : !ASmem to !ARows
         %a = nvgpu.warpgroup.generate.descriptor %rows, %A : !ARows, !ATile -> !A
         %b = nvgpu.warpgroup.generate.descriptor %Bs, %B : !BSmem, !BTile -> !B
-        %sum, %product = gpux.wgmma async %a, %b, %acc {transpose_b} : !A, !B, !Acc
+        %more, %product = gpux.wgmma async %a, %b, %acc {transpose_b} : !A, !B, !Acc
         async.await %product
-        scf.yield %sum : !Acc
+        scf.yield %more : !Acc
       } else {
         scf.yield %acc : !Acc
       }
