@@ -7,6 +7,7 @@ import os
 import re
 import sys
 
+
 class NoGpu(Exception):
     """There is nothing here to run on."""
 
