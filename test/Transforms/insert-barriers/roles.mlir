@@ -170,4 +170,149 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // A role has a barrier of its own between what its warps write and what they read of each other.
+  //
+  // CHECK-LABEL: @a_barrier_of_a_role
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @a_barrier_of_a_role(%out: memref<96xf32>, %v: f32, %n: index) workgroup(%s: !Slot) kernel attributes {known_block_size = array<i32: 96, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c63 = arith.constant 63 : index
+    %id = arith.constant 1 : i32
+    %threads = arith.constant 64 : i32
+    %thread = gpu.thread_id x
+    %other = arith.xori %thread, %c63 : index
+    %warp = gpu.subgroup_id : index
+    %first = arith.cmpi ult, %warp, %c2 : index
+    scf.for %i = %c0 to %n step %c1 {
+      scf.if %first {
+        memref.store %v, %s[%thread] : !Slot
+        nvvm.barrier id = %id number_of_threads = %threads
+        %w = memref.load %s[%other] : !Slot
+        memref.store %w, %out[%thread] : memref<96xf32>
+        nvvm.barrier id = %id number_of_threads = %threads
+      }
+    }
+    gpu.return
+  }
+
+  // Nothing of its own comes between the reads and the writes of the next iteration.
+  //
+  // CHECK-LABEL: @half_of_the_barriers_of_a_role
+  // CHECK: scf.for
+  // CHECK: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @half_of_the_barriers_of_a_role(%out: memref<96xf32>, %v: f32, %n: index) workgroup(%s: !Slot) kernel attributes {known_block_size = array<i32: 96, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c63 = arith.constant 63 : index
+    %id = arith.constant 1 : i32
+    %threads = arith.constant 64 : i32
+    %thread = gpu.thread_id x
+    %other = arith.xori %thread, %c63 : index
+    %warp = gpu.subgroup_id : index
+    %first = arith.cmpi ult, %warp, %c2 : index
+    scf.for %i = %c0 to %n step %c1 {
+      scf.if %first {
+        memref.store %v, %s[%thread] : !Slot
+        nvvm.barrier id = %id number_of_threads = %threads
+        %w = memref.load %s[%other] : !Slot
+        memref.store %w, %out[%thread] : memref<96xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // What one role has a barrier for, another one has not: the last two warps read what the first ones write.
+  //
+  // CHECK-LABEL: @read_by_another_role
+  // CHECK: nvvm.barrier
+  // CHECK-NEXT: }
+  // CHECK-NEXT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @read_by_another_role(%out: memref<128xf32>, %v: f32) workgroup(%s: !Slot) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c2 = arith.constant 2 : index
+    %c63 = arith.constant 63 : index
+    %id = arith.constant 1 : i32
+    %threads = arith.constant 64 : i32
+    %thread = gpu.thread_id x
+    %at = arith.andi %thread, %c63 : index
+    %warp = gpu.subgroup_id : index
+    %first = arith.cmpi ult, %warp, %c2 : index
+    scf.if %first {
+      memref.store %v, %s[%at] : !Slot
+      nvvm.barrier id = %id number_of_threads = %threads
+    }
+    scf.if %first {
+    } else {
+      %w = memref.load %s[%at] : !Slot
+      memref.store %w, %out[%thread] : memref<128xf32>
+    }
+    gpu.return
+  }
+
+  // Another one comes before: what it has ordered is not what comes after it.
+  //
+  // CHECK-LABEL: @written_after_the_barrier_of_a_role
+  // CHECK-NOT: gpu.barrier
+  // CHECK: nvvm.barrier
+  // CHECK: memref.store
+  // CHECK-NEXT: }
+  // CHECK-NEXT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @written_after_the_barrier_of_a_role(%out: memref<128xf32>, %v: f32) workgroup(%s: !Slot) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c2 = arith.constant 2 : index
+    %c63 = arith.constant 63 : index
+    %id = arith.constant 1 : i32
+    %threads = arith.constant 64 : i32
+    %thread = gpu.thread_id x
+    %other = arith.xori %thread, %c63 : index
+    %warp = gpu.subgroup_id : index
+    %first = arith.cmpi ult, %warp, %c2 : index
+    scf.if %first {
+      memref.store %v, %s[%thread] : !Slot
+    }
+    scf.if %first {
+      nvvm.barrier id = %id number_of_threads = %threads
+      memref.store %v, %s[%thread] : !Slot
+    }
+    scf.if %first {
+      %w = memref.load %s[%other] : !Slot
+      memref.store %w, %out[%thread] : memref<128xf32>
+    }
+    gpu.return
+  }
+
+  // The barrier of a role does not order what others have written.
+  //
+  // CHECK-LABEL: @written_by_another_role
+  // CHECK: memref.store
+  // CHECK-NOT: memref.load
+  // CHECK: gpu.barrier
+  // CHECK: memref.load
+  // CHECK: gpu.return
+  gpu.func @written_by_another_role(%out: memref<128xf32>, %v: f32) workgroup(%s: !Slot) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c2 = arith.constant 2 : index
+    %c63 = arith.constant 63 : index
+    %id = arith.constant 1 : i32
+    %threads = arith.constant 64 : i32
+    %thread = gpu.thread_id x
+    %at = arith.andi %thread, %c63 : index
+    %warp = gpu.subgroup_id : index
+    %first = arith.cmpi ult, %warp, %c2 : index
+    scf.if %first {
+    } else {
+      memref.store %v, %s[%at] : !Slot
+    }
+    scf.if %first {
+      nvvm.barrier id = %id number_of_threads = %threads
+      %w = memref.load %s[%at] : !Slot
+      memref.store %w, %out[%thread] : memref<128xf32>
+    }
+    gpu.return
+  }
 }

@@ -13,7 +13,7 @@ use self::iterations::count_iterations;
 use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
-use super::warps::{all_warps, num_warps};
+use super::warps::{WARP, all_warps, num_warps, warps_of_arm};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -189,6 +189,12 @@ impl<'c> Reader<'c> {
             self.out.barriers.push((step, op));
             return Ok(());
         }
+        if let Some(warps) = barrier_of_warps(op).filter(|_| self.warps.whole && self.divergent.is_some()) {
+            // What is between two of them is taken to be right.
+            self.out.trusted.extend(self.divergent);
+            self.step(Action::BarrierOf(warps & self.warps.may), op);
+            return Ok(());
+        }
         match op.name() {
             async_::AWAIT => {
                 let tokens = op.operands().map(|token| self.token(token)).collect();
@@ -356,6 +362,29 @@ impl<'c> Reader<'c> {
         let issues = issues.collect();
         self.step(Action::Issue(issues), op);
     }
+}
+
+/// The warps of a role, as bits, if `op` is a barrier that all of these come to, and only they: of as many threads as they have, with an
+/// id of its own.
+#[must_use]
+pub fn barrier_of_warps(op: Op<'_>) -> Option<u32> {
+    if !op.is(nvvm::BARRIER) || op.num_operands() != 2 {
+        return None;
+    }
+    let (id, threads) = (op.operand(0).as_constant_int()?, op.operand(1).as_constant_int()?);
+    let mut warps = all_warps(num_warps(op.ancestors().find(|outer| outer.is_function())?)?);
+    let mut inside = op;
+    for outer in op.ancestors().take_while(|outer| !outer.is_function()) {
+        let number = outer
+            .regions()
+            .position(|region| region.first() == inside.block())?;
+        if let Some(of_arm) = warps_of_arm(outer, number) {
+            warps &= of_arm;
+        }
+        inside = outer;
+    }
+    let is_theirs = threads == i64::from(WARP * warps.count_ones());
+    (id > 0 && is_theirs).then_some(warps)
 }
 
 /// The tokens that `op`, which issues something, awaits before.

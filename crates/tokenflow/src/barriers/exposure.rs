@@ -1,7 +1,7 @@
 //! Step 3: which conflicts no barrier separates, and on which way.
 
 use super::distance::Distance;
-use super::graph::{AccessId, Action, Kernel, StepId};
+use super::graph::{AccessId, Action, Kernel, Step, StepId};
 use super::in_flight::{InFlight, follow_edge};
 use super::reach::Reach;
 use super::relation::{Conflict, Relation};
@@ -26,6 +26,8 @@ pub(super) struct Exposure<'k> {
     relation: &'k Relation<'k>,
     in_flight: &'k InFlight,
     reach: Reach,
+    /// True if some warps have barriers of their own.
+    barriers_of_warps: bool,
     num_predecessors: IndexVec<StepId, u32>,
     /// The step before each, where there is but one.
     predecessor: IndexVec<StepId, Option<StepId>>,
@@ -39,7 +41,7 @@ struct Exposed {
     distance: Distance,
     /// The warps that it is not ordered with, as bits: those that don't know that it has ended.
     warps: u32,
-    /// The step where it began, if some do.
+    /// The step where it began, where that matters: if some do, or could come to.
     issue: Option<StepId>,
     /// The one barrier that it has passed, where that is asked for.
     passed: Option<StepId>,
@@ -81,10 +83,12 @@ struct Round<'b> {
 impl<'k> Exposure<'k> {
     pub fn new(kernel: &'k Kernel, relation: &'k Relation<'k>, in_flight: &'k InFlight) -> Self {
         let (predecessor, num_predecessors) = kernel.predecessors();
+        let is_of_warps = |step: &Step| matches!(step.action, Action::BarrierOf(_));
         Self {
             kernel,
             relation,
             in_flight,
+            barriers_of_warps: kernel.steps.iter().any(is_of_warps),
             reach: Reach::new(kernel, relation),
             num_predecessors,
             predecessor,
@@ -227,6 +231,9 @@ impl<'k> Exposure<'k> {
             batch.clear();
         }
         batch = self.learn(at, batch);
+        if let Action::BarrierOf(warps) = step.action {
+            batch = self.order(&round.trails, warps, batch);
+        }
         if round.generated.insert(at) {
             let here = Distance::none(self.kernel.depth(at));
             let over = match &step.action {
@@ -236,7 +243,7 @@ impl<'k> Exposure<'k> {
             let ended = self.in_flight.ends[at]
                 .iter()
                 .map(|flight| (flight.access, flight.distance, flight.warps, Some(flight.issue)));
-            let over = over.iter().map(|access| (*access, here, u32::MAX, None));
+            let over = over.iter().map(|access| (*access, here, u32::MAX, Some(at)));
             for (access, distance, warps, issue) in over.chain(ended) {
                 let class = self.relation.class(access);
                 round.trails.push(Trail {
@@ -249,7 +256,7 @@ impl<'k> Exposure<'k> {
                     class,
                     distance,
                     warps,
-                    issue: issue.filter(|_| warps != u32::MAX),
+                    issue: issue.filter(|_| warps != u32::MAX || self.barriers_of_warps),
                     passed: None,
                 };
                 batch.insert(exposed, (round.trails.len() - 1, None));
@@ -295,6 +302,20 @@ impl<'k> Exposure<'k> {
             let know = key.and_then(|key| by_issue.get(&key).copied()).unwrap_or(0);
             let warps = exposed.warps & !know;
             // Even if these are none: other warps pass by this step, and come together with those that learn.
+            let known = left.entry(Exposed { warps, ..exposed }).or_insert(trail);
+            *known = trail.max(*known);
+        }
+        left
+    }
+
+    /// What is exposed after a barrier of `warps`: what they have accessed themselves is ordered with what they will.
+    fn order(&self, trails: &[Trail], warps: u32, batch: Batch) -> Batch {
+        let mut left = Batch::default();
+        for (exposed, trail) in batch {
+            let by = self.kernel.steps[origin(trails, trail.0).step].warps.may;
+            let ordered = if by & !warps == 0 { warps } else { 0 };
+            // Even if nothing is left: other warps pass by.
+            let warps = exposed.warps & !ordered;
             let known = left.entry(Exposed { warps, ..exposed }).or_insert(trail);
             *known = trail.max(*known);
         }

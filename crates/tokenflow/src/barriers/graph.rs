@@ -103,6 +103,8 @@ pub enum Action {
     None,
     /// A barrier that stays.
     Barrier,
+    /// A barrier of these warps, given as bits, for what they themselves do.
+    BarrierOf(u32),
     /// Accesses that are over when the step is.
     Access(Vec<AccessId>),
     /// Asynchronous accesses begin.

@@ -287,7 +287,10 @@ fn changes_nothing(kernel: &Kernel, at: StepId) -> Option<StepId> {
     let [edge] = edges.as_slice() else { return None };
     let same_warps = kernel.steps[at].warps.may & !kernel.steps[edge.to].warps.may == 0;
     let goes_on = edge.kind == EdgeKind::Plain && edge.bindings.is_empty() && same_warps;
-    let changes = !matches!(action, Action::None | Action::Barrier | Action::Access(_));
+    let changes = !matches!(
+        action,
+        Action::None | Action::Barrier | Action::BarrierOf(_) | Action::Access(_)
+    );
     (goes_on && !changes).then_some(edge.to)
 }
 
@@ -404,7 +407,12 @@ fn advance(kernel: &Kernel, at: StepId, flight: &mut Flight) -> Outcome {
                 return Outcome::IsOver;
             }
         }
-        Action::None | Action::Barrier | Action::Access(_) | Action::Await(_) | Action::AwaitGroup(..) => {}
+        Action::None
+        | Action::Barrier
+        | Action::BarrierOf(_)
+        | Action::Access(_)
+        | Action::Await(_)
+        | Action::AwaitGroup(..) => {}
     }
     Outcome::GoesOn
 }
