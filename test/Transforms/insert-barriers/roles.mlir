@@ -1,7 +1,8 @@
 // Warps with roles: what all threads have loaded together is there for those warps that await it, and for nobody else. What some warps
 // begin, they alone have in flight.
 //
-// RUN: async-opt %s --gpux-insert-barriers --allow-unregistered-dialect | FileCheck %s
+// RUN: async-opt %s --gpux-insert-barriers | FileCheck %s
+// RUN: async-opt %s --gpux-insert-barriers=explain 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
 
 !Row = memref<64xf32>
 !Slot = memref<64xf32, #gpu.address_space<workgroup>>
@@ -57,6 +58,10 @@ gpu.module @m {
     gpu.return
   }
 
+  // SAID: note: 'gpux.bulk_load' writes what another thread accesses later
+  // SAID: note: it is complete here, for the threads that await it
+  // SAID: note: 'memref.load' reads it
+  //
   // CHECK-LABEL: @one_role_awaits_for_another
   // CHECK: async.await
   // CHECK-NEXT: }
