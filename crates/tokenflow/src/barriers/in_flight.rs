@@ -3,6 +3,9 @@
 //! Each access is followed through all executions on its own: which tokens stand for it, and how many groups were committed
 //! since. What is known of it is a set of such states for each step; it grows only where ways meet, so the search ends.
 
+mod states;
+
+use self::states::{Seen, together};
 use super::conditions::{Conditions, Taken};
 use super::distance::Distance;
 use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, LoopId, Step, StepId};
@@ -73,38 +76,6 @@ pub(super) struct InFlight {
 
 /// Groups that are older than this are not told apart: the hardware counts no further.
 const MAX_GROUPS: u8 = 64;
-
-/// So many states of an access are told apart at a step; of further ones, the tokens are forgotten.
-const MAX_STATES: u32 = 256;
-
-/// What was in flight at a step.
-#[derive(Default)]
-struct Seen {
-    flights: FxHashSet<Flight>,
-    /// How many states there are of each access.
-    states: FxHashMap<AccessId, u32>,
-}
-
-impl Seen {
-    /// Notes `flight`, and returns it if it is new; as one of which nothing is known if there are too many of its access.
-    fn note(&mut self, flight: Flight) -> Option<Flight> {
-        if self.flights.contains(&flight) {
-            return None;
-        }
-        let states = self.states.entry(flight.access).or_default();
-        *states += 1;
-        let flight = if *states <= MAX_STATES {
-            flight
-        } else {
-            Flight {
-                tokens: Vec::new(),
-                lost: true,
-                ..flight
-            }
-        };
-        self.flights.insert(flight.clone()).then_some(flight)
-    }
-}
 
 /// Follows the asynchronous accesses of a kernel, and what it takes to come to what meets them if `counting` conditions.
 pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> InFlight {
@@ -260,25 +231,6 @@ impl Following<'_> {
             }
         }
     }
-}
-
-/// What is in flight where warps meet that took different ways: of what all began, what is left are those warps that have not awaited it
-/// on any of these ways.
-fn together(flights: FxHashSet<Flight>) -> FxHashSet<Flight> {
-    let mut merged: FxHashMap<Flight, u32> = FxHashMap::default();
-    for flight in flights {
-        let (warps, block_wide) = (flight.warps, flight.block_wide);
-        let known = merged.entry(Flight { warps: 0, ..flight }).or_insert(warps);
-        *known = if block_wide {
-            *known & warps
-        } else {
-            *known | warps
-        };
-    }
-    let flights = merged
-        .into_iter()
-        .map(|(flight, warps)| Flight { warps, ..flight });
-    flights.filter(|flight| flight.warps != 0).collect()
 }
 
 /// The one step after `at`, if whatever is in flight goes on there as it is.
