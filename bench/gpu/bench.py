@@ -39,11 +39,12 @@ EXAMPLES = {
     "linalg_matmul": "sm_80",
     "gemm_sm90": "sm_90a",
     "gemm_wgmma": "sm_90a",
+    "gemm_wgmma_roles": "sm_90a",
     "tma_reduction": "sm_90a",
     "mixed_pointwise": "sm_90a",
 }
 # Options that an example is written for.
-OPTIONS = {"gemm_wgmma": "computed-slots=true round-rings=true"}
+OPTIONS = dict.fromkeys(["gemm_wgmma", "gemm_wgmma_roles"], "computed-slots=true round-rings=true")
 AT_ONCE = ".at-once.ptx"  # what the name of a kernel without pipelining ends with
 NOT_MEASURED = "Not yet measured."
 
@@ -155,6 +156,7 @@ RUNS = {
     gemm.SM80: gemm.run_gemm,
     gemm.SM90: gemm.run_gemm,
     gemm.WGMMA: gemm.run_gemm,
+    gemm.ROLES: gemm.run_gemm,
     gemm.LINALG: gemm.run_linalg,
     scale.SCALE: scale.run_scale,
     scale.SCALE_RAGGED: scale.run_scale,

@@ -7,8 +7,6 @@ import os
 import re
 import sys
 
-BLOCK = 128  # threads of a block, in each of the kernels
-
 
 class NoGpu(Exception):
     """There is nothing here to run on."""
@@ -175,6 +173,8 @@ class Kernel:
         head = re.search(r"\.entry\s+\w+\s*\((.*?)\)", ptx, re.S).group(1)
         kinds = {"f32": Float, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64, "b64": ctypes.c_uint64}
         self.parameters = [kinds[kind] for kind in re.findall(r"\.param\s+\.(\w+)", head)]
+        # `known_block_size` of the kernel.
+        self.block = int(re.search(r"\.maxntid\s+(\d+), 1, 1", ptx).group(1))
         log = ctypes.create_string_buffer(8192)
         options = (Int * 2)(JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES)
         values = (Pointer * 2)(ctypes.addressof(log), len(log))
@@ -196,7 +196,7 @@ class Kernel:
         pointers = (Pointer * len(values))(*(ctypes.addressof(value) for value in values))
 
         def launch(values=values):  # holds on to what `pointers` points to
-            self.cuda.call("cuLaunchKernel", self.function, *grid, BLOCK, 1, 1, self.shared, None, pointers, None)
+            self.cuda.call("cuLaunchKernel", self.function, *grid, self.block, 1, 1, self.shared, None, pointers, None)
 
         return launch
 

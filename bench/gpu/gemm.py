@@ -8,8 +8,10 @@ import struct
 from cuda import Buffer, CuBlas, Failure, TensorMap, memref
 from timing import measure, table, time_rows
 
-SM80, SM90, LINALG, WGMMA = "gemm_f16_sm80", "gemm_f16_sm90", "matmul_kernel", "gemm_wgmma"  # the kernels' entry points
-SHARED = {SM80: 65536, SM90: 65536, WGMMA: 196608}  # bytes of dynamic shared memory
+# The kernels' entry points.
+SM80, SM90, LINALG = "gemm_f16_sm80", "gemm_f16_sm90", "matmul_kernel"
+WGMMA, ROLES = "gemm_wgmma", "gemm_wgmma_roles"
+SHARED = {SM80: 65536, SM90: 65536, WGMMA: 196608, ROLES: 196608}  # bytes of dynamic shared memory
 LINALG_SIZE = 4096  # of each dimension: `linalg_matmul.mlir` says its sizes in its types
 
 SMALL = {0x0000: 0, 0x3C00: 1, 0xBC00: -1, 0x4000: 2, 0xC000: -2}  # fp16 bits -> value
@@ -143,7 +145,7 @@ class LinalgProblem(GemmProblem):
 
 
 class WgmmaProblem(GemmProblem):
-    """The same for `gemm_wgmma.mlir`: B is column-major, C of fp32."""
+    """The same for `gemm_wgmma.mlir` and `gemm_wgmma_roles.mlir`: B is column-major, C of fp32."""
 
     kind = "f"
 
@@ -169,7 +171,7 @@ class WgmmaProblem(GemmProblem):
         return slice(j * self.k, (j + 1) * self.k)
 
 
-PROBLEMS = {SM80: GemmProblem, SM90: GemmProblem, LINALG: LinalgProblem, WGMMA: WgmmaProblem}
+PROBLEMS = {SM80: GemmProblem, SM90: GemmProblem, LINALG: LinalgProblem, WGMMA: WgmmaProblem, ROLES: WgmmaProblem}
 
 
 def check_gemm(cuda, kernels, library, m, n, k, full):
@@ -217,7 +219,7 @@ def run_gemm(cuda, kernels, options):
         print("  no cuBLAS found: checked against the CPU only, no library time")
     check_gemm(cuda, kernels, library, 128, 128, 96, full=True)
     check_gemm(cuda, kernels, library, 256, 384, 160, full=True)
-    if kernels[0].name in (SM90, WGMMA):  # sizes that no tile divides, and a single tile
+    if kernels[0].name in (SM90, WGMMA, ROLES):  # sizes that no tile divides, and a single tile
         check_gemm(cuda, kernels, library, 136, 72, 40, full=True)
         check_gemm(cuda, kernels, library, 300, 136, 168, full=True)
         check_gemm(cuda, kernels, library, 1, 8, 8, full=True)

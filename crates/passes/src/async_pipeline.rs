@@ -10,7 +10,7 @@
 //!
 //! [`lifting`] puts hand-counted copies into token form. [`pipeliner`] goes through the steps: [`annotations`] reads what the loop
 //! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages, and
-//! [`deferring`] what is awaited an iteration later; [`body`] has statements and values,
+//! [`deferring`] what is awaited an iteration later, [`roles`] has some warps await on their own; [`body`] has statements and values,
 //! [`dependences`] what has to stay in order, [`early_reads`] what is wrong with that already, [`outside`] what happens to buffers before and after the loop; [`plan`] puts this
 //! together, [`expand`] makes the rounds, and [`storage`] room for the versions of buffers, if [`memory`] allows. [`across_rounds`]
 //! makes one loop of two; [`report`] says what was done, [`refused`] puts back what can't be pipelined, and [`upstream`] writes
@@ -35,6 +35,7 @@ mod pipeliner;
 mod plan;
 mod refused;
 mod report;
+mod roles;
 mod rounds;
 mod staging;
 mod storage;

@@ -15,7 +15,7 @@ mod existing;
 mod explain;
 mod overlaps;
 
-use crate::analysis::barrier_graph::{BarrierGraph, dependences, read};
+use crate::analysis::barrier_graph::{BarrierGraph, barrier_of_warps, dependences, read};
 use crate::analysis::thread_values::MAX_THREADS;
 use crate::utils::block_wide::barrier;
 use crate::utils::tokens;
@@ -194,7 +194,7 @@ fn is_helper(function: Op<'_>) -> bool {
 fn synchronizes_otherwise(function: Op<'_>) -> Option<Op<'_>> {
     let mut found = None;
     function.walk(|op| {
-        let is_named = op.is(nvvm::BARRIER) && op.num_operands() > 0;
+        let is_named = op.is(nvvm::BARRIER) && op.num_operands() > 0 && barrier_of_warps(op).is_none();
         let on_mbarrier = matches!(
             op.name(),
             nvgpu::MBARRIER_CREATE

@@ -57,9 +57,7 @@ impl Pass for SplitRoles {
         };
         shared.iter().try_for_each(|op| refuse_single(*op))?;
         let threads = WARP * roles.all_warps().count_ones();
-        for op in &mut shared {
-            *op = number_barriers(*op, threads);
-        }
+        number_barriers(&mut shared, threads);
         split(&shared, &roles);
         own_ops(function)
             .into_iter()
@@ -170,26 +168,28 @@ fn copy<'c>(shared: &[Op<'c>], warps: u32, before: Op<'c>) {
     }
 }
 
-/// Writes barriers of the block in `op` as such of `threads` threads, by number: others may come to them elsewhere. Returns what `op`
-/// is then.
-fn number_barriers<'c>(op: Op<'c>, threads: u32) -> Op<'c> {
+/// Writes barriers of the block in `shared` as such of `threads` threads, by number: others may come to them elsewhere.
+fn number_barriers(shared: &mut [Op<'_>], threads: u32) {
+    // It has an `scf.if` in it, so it stays.
+    let first = shared[0];
     let is_barrier = |op: &Op| is_barrier(*op) || op.is(gpu::BARRIER);
-    let mut new = op;
-    for barrier in op.self_and_nested().into_iter().filter(is_barrier) {
-        let i32 = IntegerType::new(op.context(), 32).into();
-        let [number, threads] = [0, i64::from(threads)].map(|value| {
-            let constant = constant(barrier.location(), i32, value);
-            constant.before(barrier).result(0)
-        });
-        let numbered = OpBuilder::new(nvvm::BARRIER, barrier.location())
-            .operand_groups(&[&[number], &[threads], &[]])
-            .before(barrier);
-        if barrier == op {
-            new = numbered;
+    for op in shared {
+        for barrier in op.self_and_nested().into_iter().filter(is_barrier) {
+            let i32 = IntegerType::new(op.context(), 32).into();
+            // Before all copies.
+            let [number, threads] = [0, i64::from(threads)].map(|value| {
+                let constant = constant(barrier.location(), i32, value);
+                constant.before(first).result(0)
+            });
+            let numbered = OpBuilder::new(nvvm::BARRIER, barrier.location())
+                .operand_groups(&[&[number], &[threads], &[]])
+                .before(barrier);
+            if barrier == *op {
+                *op = numbered;
+            }
+            barrier.erase();
         }
-        barrier.erase();
     }
-    new
 }
 
 /// Takes out of `op` what `warps` don't run.

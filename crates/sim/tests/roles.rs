@@ -110,7 +110,10 @@ impl Writer {
         let from = self.def(&format!(
             "memref.subview %x{s}[{tile}, 0] [1, 32] [1, 1] : !x to !row"
         ));
-        let to = self.slot(s, stream, tile);
+        let to = match stream.slots {
+            1 => self.slot(s, stream, "%c0"),
+            _ => self.slot(s, stream, tile),
+        };
         self.def(&format!(
             "gpux.bulk_load async {from}, {to} {{issuer = {issuer} : i32}} : !row to !slot"
         ))
@@ -256,6 +259,165 @@ fn program(kernel: &Kernel) -> String {
     }
     writer.line("gpu.return\n}\n}");
     writer.text
+}
+
+/// A loop that loads a tile of each array, which some warps then use, and asks for stages.
+#[derive(Clone, Debug)]
+struct Plain {
+    kernel: Kernel,
+    stages: u32,
+    /// Readers use the tiles of all arrays in one operation, instead of one for each array.
+    together: bool,
+    /// After the loop, a warp writes to a buffer, and some warps read that. It may have the bytes of those in the loop.
+    after: Vec<(u32, u32)>,
+    options: &'static str,
+}
+
+fn plain_loops() -> impl Strategy<Value = Plain> {
+    let options = prop::sample::select(&[
+        "",
+        "epilogue=predicate",
+        "short-trips=branch",
+        "short-trips=branch computed-slots",
+    ]);
+    let after = prop::collection::vec((0..WARPS, 1..1_u32 << WARPS), 0..3);
+    let shape = (2..5_u32, any::<bool>(), after, options);
+    (kernels(), shape).prop_map(|(mut kernel, (stages, together, after, options))| {
+        kernel.barrier = false;
+        for stream in &mut kernel.streams {
+            stream.slots = 1;
+            // No iteration can have a version of what is written after it was read.
+            stream.writes = false;
+        }
+        Plain {
+            kernel,
+            stages,
+            together,
+            after,
+            options,
+        }
+    })
+}
+
+impl Writer {
+    /// The readers of the first stream await a tile of each, one after the other, and add what is in it to their sums.
+    fn read_together(&mut self, streams: &[Stream], tokens: &[String], sums: &mut [String]) {
+        for warps in &streams[0].readers {
+            let slots: Vec<String> = (0..streams.len())
+                .map(|s| self.slot(s, &streams[s], "%c0"))
+                .collect();
+            self.next += 1;
+            let (results, types) = (format!("%v{}", self.next), vec!["f32"; streams.len()].join(", "));
+            self.line(&format!(
+                "{results}:{} = scf.if %in{warps} -> ({types}) {{",
+                streams.len()
+            ));
+            let mut next = Vec::new();
+            for s in 0..streams.len() {
+                self.line(&format!("async.await {}", tokens[s]));
+                let value = self.def(&format!("memref.load {}[%lane] : !slot", slots[s]));
+                next.push(self.def(&format!("arith.addf {}, {value} : f32", sums[s])));
+            }
+            let (next, before) = (next.join(", "), sums.join(", "));
+            self.line(&format!(
+                "scf.yield {next} : {types}\n}} else {{\nscf.yield {before} : {types}\n}}"
+            ));
+            for (s, sum) in sums.iter_mut().enumerate() {
+                *sum = format!("{results}#{s}");
+            }
+        }
+    }
+}
+
+fn plain_program(plain: &Plain) -> String {
+    let Plain { kernel, stages, .. } = plain;
+    let mut writer = Writer::default();
+    header(kernel, &mut writer);
+    let number = kernel.streams.len();
+    let types = vec!["f32"; number].join(", ");
+    let bound: Vec<String> = (0..number).map(|s| format!("%a{s} = %zero")).collect();
+    let bound = bound.join(", ");
+    writer.line(&format!(
+        "%r:{number} = scf.for %i = %c0 to %n step %c1 iter_args({bound}) -> ({types}) {{"
+    ));
+    let streams = || kernel.streams.iter().enumerate();
+    let tokens: Vec<String> = streams()
+        .map(|(s, stream)| writer.load(s, stream, "%i", kernel.issuer))
+        .collect();
+    let mut sums: Vec<String> = (0..number).map(|s| format!("%a{s}")).collect();
+    if plain.together {
+        writer.read_together(&kernel.streams, &tokens, &mut sums);
+    } else {
+        for (s, stream) in streams() {
+            sums[s] = writer.read(s, stream, &tokens[s], "%c0", sums[s].clone());
+        }
+    }
+    writer.line(&format!(
+        "scf.yield {} : {types}\n}} {{async.num_stages = {stages}}}",
+        sums.join(", ")
+    ));
+    let mut seen = writer.def("arith.constant 0.0 : f32");
+    let buffer = "memref<32xf32, #gpu.address_space<workgroup>>";
+    if !plain.after.is_empty() {
+        writer.line(&format!("%buffer = memref.alloc() : {buffer}"));
+    }
+    for (by, readers) in &plain.after {
+        let own = 1 << by;
+        writer.line(&format!(
+            "scf.if %in{own} {{\nmemref.store %r#0, %buffer[%lane] : {buffer}\n}}"
+        ));
+        let read = writer.def(&format!("scf.if %in{readers} -> (f32) {{"));
+        let value = writer.def(&format!("memref.load %buffer[%lane] : {buffer}"));
+        writer.line(&format!(
+            "scf.yield {value} : f32\n}} else {{\nscf.yield {seen} : f32\n}}"
+        ));
+        seen = writer.def(&format!("arith.addf {seen}, {read} : f32"));
+    }
+    for s in 0..number {
+        let sum = writer.def(&format!("arith.addf %r#{s}, {seen} : f32"));
+        let shape = format!("memref<{number}x{}xf32>", WARPS * 32);
+        writer.line(&format!("memref.store {sum}, %out[%c{s}, %tid] : {shape}"));
+    }
+    writer.line("gpu.return\n}\n}");
+    writer.text
+}
+
+proptest! {
+    #![proptest_config(config(24))]
+
+    #[test]
+    fn plain_loops_with_roles_are_pipelined(plain in plain_loops(), seed in any::<u64>()) {
+        let context = context();
+        let call = Call { seed, ..Call::of(WARPS * 32) };
+        let derive = "builtin.module(gpu.module(gpu.func(gpux-insert-barriers)))";
+        let source = lower(&context, &plain_program(&plain), derive);
+        let meant = run(&context, &source, &call, Adversary::Early);
+        prop_assert!(meant.is_clean(), "{}\n{source}", meant.findings);
+        let passes = format!(
+            "builtin.module(gpu.module(gpu.func(async-pipeline{{insert-barriers=false {}}})),gpux-pack-workgroup-memory,\
+             gpu.module(gpu.func(gpux-insert-barriers)))",
+            plain.options
+        );
+        let pipelined = lower(&context, &source, &passes);
+        let loads = pipelined.matches("gpux.bulk_load").count();
+        prop_assert!(plain.kernel.constant || loads > plain.kernel.streams.len(), "not pipelined:\n{source}");
+        // Which slot a computed number is, is not followed into the epilogue.
+        let may_meet = !plain.after.is_empty() || plain.options.contains("computed-slots");
+        prop_assert!(may_meet || !pipelined.contains("gpu.barrier"), "a barrier:\n{source}\n{pipelined}");
+        let split = lower(
+            &context,
+            &pipelined,
+            "builtin.module(gpu.module(gpu.func(gpux-tokens-to-mbarriers,gpux-split-roles)))",
+        );
+        let lowered = lower(&context, &split, "builtin.module(canonicalize,gpux-to-nvvm)");
+        for (form, source) in [("pipelined", &pipelined), ("split", &split), ("lowered", &lowered)] {
+            for adversary in [Adversary::Late, Adversary::Random(seed)] {
+                let outcome = run(&context, source, &call, adversary);
+                prop_assert!(outcome.is_clean(), "{form}: {}\n{source}", outcome.findings);
+                prop_assert!(outcome.memory == meant.memory, "{form}: other memory\n{source}");
+            }
+        }
+    }
 }
 
 proptest! {

@@ -7,6 +7,11 @@
 //! divergent region. It *separates* what is before it from what comes after: of an asynchronous access the end from what comes
 //! later, the issue from what came before.
 //!
+//! **Warps.** Where a warp's number decides which way it takes, a step is for all threads of some warps. What these begin is in flight for
+//! them. What all threads have begun together is over for the warps that await it, and exposed to others, until they do or a barrier comes. A
+//! barrier of these warps alone separates what they do themselves. Where ways meet again, all of them have been taken: what warps know there
+//! is what they know from any.
+//!
 //! **Steps**, in the order in which they run:
 //!
 //! 1. *Relation* (`footprint.rs`, `distance.rs`, `offset.rs`, `sum.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
@@ -32,7 +37,7 @@
 //! one path, after which it is not followed on. The hitting set is exact within a budget for each part that
 //! shares no place with the others; beyond, it is the best that was found.
 //!
-//! What comes out is held against brute force: `tests/barriers`.
+//! What comes out is held against brute force: `tests/barriers`; with ways for some warps, against simulated runs (`crates/sim/tests/roles.rs`).
 
 mod conditions;
 mod distance;

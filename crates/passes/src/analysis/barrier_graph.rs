@@ -13,6 +13,7 @@ use self::iterations::count_iterations;
 use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
+use super::warps::{WARP, all_warps, num_warps, warps_of_arm};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -24,7 +25,7 @@ use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::Token;
 use tokenflow::barriers::{
-    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Issue, Kernel, LoopId, RegionId, StepId,
+    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Issue, Kernel, LoopId, RegionId, StepId, Warps,
 };
 use tokenflow::ids::IndexVec;
 
@@ -71,6 +72,7 @@ struct Reader<'c> {
     divergent: Option<RegionId>,
     /// Which threads come by.
     mask: Mask,
+    warps: Warps,
     /// True if it depends on a condition whether threads of a divergent region come by.
     unsure: bool,
     keep_barriers: bool,
@@ -95,6 +97,10 @@ pub fn read(function: Op<'_>, keep_barriers: bool) -> Result<BarrierGraph<'_>, P
         in_loop: None,
         divergent: None,
         mask: all.map(|threads| vec![true; threads as usize].into()),
+        warps: Warps {
+            may: num_warps(function).map_or(u32::MAX, all_warps),
+            ..Warps::ALL
+        },
         unsure: false,
         keep_barriers,
         with_barriers: regions::with_barriers(function),
@@ -132,6 +138,7 @@ impl<'c> Reader<'c> {
     fn step(&mut self, action: Action, op: Op<'c>) -> StepId {
         let kernel = &mut self.out.kernel;
         let step = kernel.add_step(action, self.in_loop, self.divergent);
+        kernel.steps[step].warps = self.warps;
         for (from, kind, bindings) in self.last.drain(..) {
             kernel.connect(from, step, kind, bindings);
         }
@@ -180,6 +187,12 @@ impl<'c> Reader<'c> {
             };
             let step = self.step(action, op);
             self.out.barriers.push((step, op));
+            return Ok(());
+        }
+        if let Some(warps) = barrier_of_warps(op).filter(|_| self.warps.whole && self.divergent.is_some()) {
+            // What is between two of them is taken to be right.
+            self.out.trusted.extend(self.divergent);
+            self.step(Action::BarrierOf(warps & self.warps.may), op);
             return Ok(());
         }
         match op.name() {
@@ -349,6 +362,29 @@ impl<'c> Reader<'c> {
         let issues = issues.collect();
         self.step(Action::Issue(issues), op);
     }
+}
+
+/// The warps of a role, as bits, if `op` is a barrier that all of these come to, and only they: of as many threads as they have, with an
+/// id of its own.
+#[must_use]
+pub fn barrier_of_warps(op: Op<'_>) -> Option<u32> {
+    if !op.is(nvvm::BARRIER) || op.num_operands() != 2 {
+        return None;
+    }
+    let (id, threads) = (op.operand(0).as_constant_int()?, op.operand(1).as_constant_int()?);
+    let mut warps = all_warps(num_warps(op.ancestors().find(|outer| outer.is_function())?)?);
+    let mut inside = op;
+    for outer in op.ancestors().take_while(|outer| !outer.is_function()) {
+        let number = outer
+            .regions()
+            .position(|region| region.first() == inside.block())?;
+        if let Some(of_arm) = warps_of_arm(outer, number) {
+            warps &= of_arm;
+        }
+        inside = outer;
+    }
+    let is_theirs = threads == i64::from(WARP * warps.count_ones());
+    (id > 0 && is_theirs).then_some(warps)
 }
 
 /// The tokens that `op`, which issues something, awaits before.

@@ -9,8 +9,9 @@ use super::buffer_uses::BufferUses;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target};
 use super::memory::{Access, Effects, effects};
 use super::uniformity::may_diverge;
+use super::warps::warps_of_arm;
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
-use async_dialects::names::async_;
+use async_dialects::names::{async_, gpux_attr};
 use async_dialects::types::is_token;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::is_barrier;
@@ -262,9 +263,23 @@ impl<'c> Reader<'_, 'c> {
         let read = completion.read.filter(|_| !write);
         let tokens = self.tokens([read, completion.done].into_iter().flatten());
         Some(match completion.queue {
-            _ if !tokens.is_empty() => Until::Tokens(tokens),
+            _ if !tokens.is_empty() => match warps_that_await(op) {
+                Some(warps) => Until::TokensOfWarps(tokens, warps),
+                None => Until::Tokens(tokens),
+            },
             Some(queue) if known => Until::Queue(self.queue(queue)),
             _ => Until::Unknown,
         })
     }
+}
+
+/// The warps that have to await `op`, if those are not all: those that execute it. A load that names the warp that issues it is
+/// complete for all threads once any of them has awaited it.
+fn warps_that_await(op: Op<'_>) -> Option<u32> {
+    if op.has_attr(gpux_attr::ISSUER) {
+        return Some(0);
+    }
+    let around = op.parent()?;
+    let number = around.regions().position(|region| region.first() == op.block())?;
+    warps_of_arm(around, number)
 }

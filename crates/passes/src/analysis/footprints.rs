@@ -45,7 +45,8 @@ pub struct Footprints<'c> {
     numbers: FxHashMap<BufferKey<'c>, BufferId>,
     interned: FxHashSet<Rc<ThreadBytes>>,
     masks: FxHashSet<Rc<[bool]>>,
-    known: FxHashMap<TableKey, Rc<ThreadBytes>>,
+    /// The bytes of threads, with what the addresses in the key are of: nothing else is to come to be there.
+    known: FxHashMap<TableKey, (Rc<ThreadBytes>, Made)>,
     in_turn: InTurn<'c>,
     /// The loops that threads run apart from each other.
     apart: FxHashMap<LoopId, Op<'c>>,
@@ -54,6 +55,9 @@ pub struct Footprints<'c> {
 /// What the bytes of threads are made of: a table of numbers, the ranges that are added to each, who comes by, and whether a
 /// warp accesses them together.
 type TableKey = (Option<*const i64>, Vec<(i64, i64)>, Option<*const bool>, bool);
+
+/// A table of numbers, and who comes by.
+type Made = (Option<Rc<[i64]>>, Mask);
 
 /// A size that stands for one that is not known.
 const ASSUMED_SIZE: i64 = 1 << 16;
@@ -212,7 +216,7 @@ impl<'c> Footprints<'c> {
             mask.as_ref().map(|mask| mask.as_ptr()),
             extent.together,
         );
-        if let Some(known) = self.known.get(&key) {
+        if let Some((known, _)) = self.known.get(&key) {
             return Some(known.clone());
         }
         // Without an index it does not matter how many threads there are, as long as there are two.
@@ -235,7 +239,8 @@ impl<'c> Footprints<'c> {
             }
         }
         let bytes = self.intern(ThreadBytes::new(ranges));
-        self.known.insert(key, bytes.clone());
+        self.known
+            .insert(key, (bytes.clone(), (at.threads.clone(), mask.clone())));
         Some(bytes)
     }
 

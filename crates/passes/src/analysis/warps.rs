@@ -7,7 +7,7 @@
 use async_mlir::arith::Predicate;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{arith, attr, gpu, nvvm};
+use async_mlir::names::{arith, attr, gpu, nvvm, scf};
 
 /// Threads of a warp.
 pub const WARP: u32 = 32;
@@ -41,6 +41,22 @@ pub fn warps_where(condition: Value<'_>) -> Option<u32> {
     let table = by_warp(condition)?;
     let bits = table.iter().enumerate().filter(|(_, value)| **value & 1 != 0);
     Some(bits.fold(0, |bits, (warp, _)| bits | 1 << warp))
+}
+
+/// So many warps, as bits.
+#[must_use]
+pub fn all_warps(number: u32) -> u32 {
+    u32::MAX.unbounded_shr(u32::BITS.saturating_sub(number))
+}
+
+/// The warps that run region `number` of `op`, as bits, if it is an `scf.if` on the number of a warp.
+#[must_use]
+pub fn warps_of_arm(op: Op<'_>, number: usize) -> Option<u32> {
+    let condition = op.is(scf::IF).then(|| op.operand(0))?;
+    let is_constant = condition.as_constant_int().is_some();
+    let inside = warps_where(condition).filter(|_| !is_constant)?;
+    let all = all_warps(num_warps(op.ancestors().find(|outer| outer.is_function())?)?);
+    Some(all & if number == 0 { inside } else { !inside })
 }
 
 /// What `value` is in each warp of a block, if all threads of each warp agree.

@@ -5,8 +5,9 @@ use crate::analysis::footprints::{BufferKey, Footprints, Mask};
 use crate::analysis::memory::{
     Access as Kind, BufferOrigin, Effect, Effects, base, buffer_origin, effects, is_descriptor,
 };
+use crate::analysis::warps::warps_where;
 use async_dialects::completion::{Completion, GroupEffect};
-use async_dialects::names::async_;
+use async_dialects::names::{async_, gpux_attr};
 use async_dialects::types::is_token;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{MemorySpace, is_barrier};
@@ -26,12 +27,18 @@ pub(super) struct Access<'c> {
     pub memory: Value<'c>,
     pub writes: bool,
     /// The `scf.if`s of the loop around the operation: conditions, and whether they have to be true.
-    pub conditions: Vec<(Value<'c>, bool)>,
+    pub conditions: Conditions<'c>,
     /// Where the operation, or what it is nested in, is among those of the loop's body.
     pub place: usize,
     /// Where the access is over; `None` if nothing in the loop waits for it.
     pub end: Option<End>,
+    /// The warps that know that then, by an `scf.if` on their number and its region; `None` if all do. An access that several roles
+    /// await is there once for each.
+    pub role: Option<(Value<'c>, bool)>,
 }
+
+/// `scf.if`s around an operation: conditions, and whether they have to be true.
+type Conditions<'c> = Vec<(Value<'c>, bool)>;
 
 /// Where an access is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,7 +120,7 @@ impl<'c> Accesses<'c> {
                     accesses: Vec::new(),
                 });
             }
-            self.buffers[number].accesses.push(Access {
+            let access = Access {
                 statement,
                 op,
                 memory: effect.memory,
@@ -121,7 +128,19 @@ impl<'c> Accesses<'c> {
                 conditions: conditions(outer.op, op),
                 place: outer.places[&outer.op],
                 end: outer.end_of(op, effect.access),
-            });
+                role: None,
+            };
+            let accesses = &mut self.buffers[number].accesses;
+            let ends = outer.ends_for_roles(op, effect.access);
+            if access.end.is_some() || ends.is_empty() {
+                accesses.push(access);
+                continue;
+            }
+            accesses.extend(ends.into_iter().map(|(role, end)| Access {
+                end: Some(end),
+                role: Some(role),
+                ..access.clone()
+            }));
         }
     }
 }
@@ -156,7 +175,7 @@ pub(super) fn known_buffers(op: Op<'_>, written: bool) -> Vec<Value<'_>> {
 }
 
 /// The conditions between `op` and `outer`, an operation of the loop's body that it is nested in.
-fn conditions<'c>(outer: Op<'c>, op: Op<'c>) -> Vec<(Value<'c>, bool)> {
+fn conditions<'c>(outer: Op<'c>, op: Op<'c>) -> Conditions<'c> {
     let mut conditions = Vec::new();
     let mut inner = op;
     while inner != outer {
@@ -185,37 +204,65 @@ const MAX_ROTATION: u32 = 64;
 impl<'c> Outer<'_, 'c> {
     /// Where an access of `op` is over.
     fn end_of(&self, op: Op<'c>, access: Kind) -> Option<End> {
-        let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue);
-        let tokens = completion.and_then(|completion| match access {
-            // What has been written has been read.
-            Kind::AsyncRead => Some([completion.read, completion.done]),
-            Kind::AsyncWrite => Some([completion.done, None]),
-            _ => None,
-        });
-        match tokens {
+        match tokens_of(op, access) {
             None => Some(End {
                 statement: self.statement,
                 later: 0,
                 place: self.places[&self.op],
             }),
             Some(tokens) => {
+                let conditions = conditions(self.op, op);
                 let ends = tokens
                     .into_iter()
-                    .flatten()
-                    .filter_map(|token| self.awaited(op, token));
+                    .filter_map(|token| self.awaited(token, &conditions));
                 ends.min_by_key(|end| self.key(*end))
             }
         }
     }
 
-    /// Where `token`, of `op`, is awaited first in the loop.
-    fn awaited(&self, op: Op<'c>, token: Value<'c>) -> Option<End> {
-        let conditions = conditions(self.op, op);
+    /// Where each role that awaits an access of `op` does so first.
+    fn ends_for_roles(&self, op: Op<'c>, access: Kind) -> Vec<((Value<'c>, bool), End)> {
+        // Without that, threads that don't await have nothing to do with those that do.
+        if !op.has_attr(gpux_attr::ISSUER) {
+            return Vec::new();
+        }
+        let mut roles: Vec<(Value<'c>, bool)> = Vec::new();
+        let tokens = tokens_of(op, access).unwrap_or_default();
+        for used in tokens.iter().flat_map(|token| self.awaits(*token).0) {
+            let role = used
+                .1
+                .into_iter()
+                .find(|(condition, _)| warps_where(*condition).is_some());
+            roles.extend(role.filter(|role| !roles.contains(role)));
+        }
+        let of_issue = conditions(self.op, op);
+        let ends = roles.into_iter().filter_map(|role| {
+            let known: Vec<_> = of_issue.iter().copied().chain([role]).collect();
+            let ends = tokens.iter().filter_map(|token| self.awaited(*token, &known));
+            Some((role, ends.min_by_key(|end| self.key(*end))?))
+        });
+        ends.collect()
+    }
+
+    /// Where `token` is awaited first in the loop, by threads for which `known` conditions hold.
+    fn awaited(&self, token: Value<'c>, known: &[(Value<'c>, bool)]) -> Option<End> {
+        let (waits, in_loop) = self.awaits(token);
+        let holds = |conditions: &[(Value<'c>, bool)]| conditions.iter().all(|one| known.contains(one));
+        let ends = waits.into_iter().filter(|(_, conditions)| holds(conditions));
+        let ends = ends.map(|(end, _)| end);
+        if in_loop {
+            ends.max_by_key(|end| self.key(*end))
+        } else {
+            ends.min_by_key(|end| self.key(*end))
+        }
+    }
+
+    /// Where the loop awaits `token`, and under which conditions. Also whether that is in a loop inside: which of several awaits it is
+    /// that completes the token may depend on how often that runs.
+    fn awaits(&self, token: Value<'c>) -> (Vec<(End, Conditions<'c>)>, bool) {
         let mut seen = FxHashSet::default();
         let mut work = vec![(token, 0)];
-        let mut found: Vec<End> = Vec::new();
-        // Which of several awaits it is that completes the token may depend on how often a loop inside runs.
-        let mut in_loop = false;
+        let (mut found, mut in_loop) = (Vec::new(), false);
         while let Some((token, later)) = work.pop() {
             if later > MAX_ROTATION || !seen.insert((token, later)) {
                 continue;
@@ -239,15 +286,12 @@ impl<'c> Outer<'_, 'c> {
                             .flat_map(|around| carried(around, index))
                             .map(|value| (value, later)),
                     );
-                } else if let Some(end) = self.wait(owner, later, &conditions) {
-                    found.push(end);
+                } else {
+                    found.extend(self.wait(owner, later));
                 }
             }
         }
-        if in_loop {
-            return found.into_iter().max_by_key(|end| self.key(*end));
-        }
-        found.into_iter().min_by_key(|end| self.key(*end))
+        (found, in_loop)
     }
 
     fn key(&self, end: End) -> (u32, u32) {
@@ -255,8 +299,8 @@ impl<'c> Outer<'_, 'c> {
         (statement.stage + end.later, statement.order)
     }
 
-    /// Where `op` awaits its tokens, if it does so whenever `conditions` are true.
-    fn wait(&self, op: Op<'c>, later: u32, conditions_of_issue: &[(Value<'c>, bool)]) -> Option<End> {
+    /// Where `op` awaits its tokens, and under which conditions, if it awaits any.
+    fn wait(&self, op: Op<'c>, later: u32) -> Option<(End, Conditions<'c>)> {
         let is_dependency = Completion::of(op)
             .is_some_and(|completion| completion.effect == GroupEffect::Issue)
             && op.operands().next().is_some_and(|operand| is_token(operand.ty()));
@@ -267,17 +311,25 @@ impl<'c> Outer<'_, 'c> {
         while outer.block() != Some(self.body.block) {
             outer = outer.parent()?;
         }
-        let mut conditions = conditions(outer, op).into_iter();
-        if !conditions.all(|condition| conditions_of_issue.contains(&condition)) {
-            return None;
-        }
         let statement = *self.body.statement_of.get(&outer)?;
         let place = self.places[&outer];
-        Some(End {
+        let end = End {
             statement,
             later,
             place,
-        })
+        };
+        Some((end, conditions(outer, op)))
+    }
+}
+
+/// The tokens that are complete when an access of `op` is over, if it is asynchronous.
+fn tokens_of<'c>(op: Op<'c>, access: Kind) -> Option<Vec<Value<'c>>> {
+    let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)?;
+    match access {
+        // What has been written has been read.
+        Kind::AsyncRead => Some(completion.read.into_iter().chain(completion.done).collect()),
+        Kind::AsyncWrite => Some(completion.done.into_iter().collect()),
+        _ => None,
     }
 }
 

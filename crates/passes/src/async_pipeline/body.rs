@@ -1,8 +1,8 @@
 //! The body of a loop: its statements, and the values that go from one to another.
 
 use super::annotations::Schedule;
+use super::roles::is_await;
 use crate::analysis::memory::only_computes;
-use async_dialects::names::async_;
 use async_mlir::ir::{Block, Definition as Defined, Op, Value};
 use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -249,7 +249,7 @@ impl<'c> Body<'c> {
         let mut found = Vec::new();
         for Step { statement, work } in self.steps.iter().rev() {
             let Work::Op(op) = *work else { continue };
-            if op.is(async_::AWAIT) {
+            if is_await(op) {
                 last_await.insert(*statement, op);
             }
             let Some(&first) = last_await.get(statement) else {

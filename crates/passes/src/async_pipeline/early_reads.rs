@@ -44,6 +44,7 @@ pub(super) fn early_reads<'c>(
         let early = reads.find(|(j, read)| {
             !read.writes
                 && !are_exclusive(copy, read)
+                && copy.role.is_none_or(|role| read.conditions.contains(&role))
                 && (0..=end.later).any(|later| {
                     (0, copy.place) < (later, read.place)
                         && (later, read.place) < (end.later, end.place)

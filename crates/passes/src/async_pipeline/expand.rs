@@ -3,9 +3,9 @@
 use super::body::{Body, Work};
 use super::bounds::Bounds;
 use super::integers::{Constants, Int, Place, Truth};
+use super::roles::awaited;
 use super::rounds::{Emitter, Registers, Round, nothing};
 use super::versions::Slots;
-use async_dialects::names::async_;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{attr, scf};
@@ -81,13 +81,13 @@ impl Rotation {
             },
         });
         // Awaits are executed where the rest of their statement is not.
-        let awaited = body.steps.iter().filter_map(|step| match step.work {
-            Work::Op(op) if op.is(async_::AWAIT) => Some(op.operands()),
-            _ => None,
+        let tokens = body.steps.iter().filter_map(|step| match step.work {
+            Work::Op(op) => awaited(op),
+            Work::Yield(..) => None,
         });
-        let awaited = awaited.flatten().flat_map(|token| body.sources(token));
-        let awaited = awaited.filter_map(|token| body.ids.get(&token).copied());
-        let exported = exported.chain(awaited).chain(body.read_after_awaits());
+        let tokens = tokens.flatten().flat_map(|token| body.sources(token));
+        let tokens = tokens.filter_map(|token| body.ids.get(&token).copied());
+        let exported = exported.chain(tokens).chain(body.read_after_awaits());
         let pairs = sources.iter().filter_map(|source| match *source {
             Source::Start(id, lag) => Some((id, lag)),
             Source::Defined(_) => None,

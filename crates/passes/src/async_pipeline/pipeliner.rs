@@ -4,12 +4,13 @@ use super::accesses::known_buffers;
 use super::across_rounds::{Flat, flatten, refusal};
 use super::annotations::{Request, is_annotated, is_scheduled, read, remove, slots};
 use super::dependences::Function;
-use super::expand::Shape;
+use super::expand::{Epilogue, Shape};
 use super::lifting::counted_queue;
 use super::memory::Memory;
 use super::plan::{Plan, part_of};
 use super::refused::{Refusal, Refused, emit_because};
 use super::report::Report;
+use super::roles::{has_roles, split_awaits};
 use super::staging::{Liberties, Nothing, Staged, stage};
 use super::storage::Storage;
 use super::transfers::start_in_stages;
@@ -233,7 +234,7 @@ impl<'c> Pipeliner<'c> {
                     block,
                     &schedule,
                     (&self.function, &self.storage),
-                    self.settings.shape.epilogue,
+                    self.shape(block).epilogue,
                     &mut self.fewer,
                 );
                 let plan = plan.map_err(Refusal::Error)?;
@@ -244,6 +245,7 @@ impl<'c> Pipeliner<'c> {
             Request::Automatic(stages) => {
                 start_transfers(self.function.op, block, self.settings.options);
                 dropped = self.drop_barriers(block);
+                split_awaits(block);
                 self.plan(around, block, *stages)?
             }
         };
@@ -305,7 +307,7 @@ impl<'c> Pipeliner<'c> {
                 block,
                 &staged.schedule,
                 (&self.function, &self.storage),
-                self.settings.shape.epilogue,
+                self.shape(block).epilogue,
                 &mut self.fewer,
             );
             match plan {
@@ -338,9 +340,24 @@ impl<'c> Pipeliner<'c> {
         })
     }
 
+    /// What a loop with this body becomes. Warps with roles await all that is loaded, so there is nothing left of what a last round may
+    /// not have loaded: the last rounds come after the kernel.
+    fn shape(&self, body: Block<'c>) -> Shape {
+        let epilogue = if has_roles(body) {
+            Epilogue::Peel
+        } else {
+            self.settings.shape.epilogue
+        };
+        Shape {
+            epilogue,
+            ..self.settings.shape
+        }
+    }
+
     fn carry_out(&mut self, plan: Plan<'c>, dropped: usize) {
         self.outer.extend(plan.body.around.ancestors());
-        plan.carry_out(self.settings.shape, &mut self.storage, self.marked);
+        let shape = self.shape(plan.body.block);
+        plan.carry_out(shape, &mut self.storage, self.marked);
         self.pipelined += 1;
         self.dropped += dropped;
     }

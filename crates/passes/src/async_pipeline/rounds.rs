@@ -3,9 +3,9 @@
 use super::body::{Body, Step, Work};
 use super::bounds::Bounds;
 use super::integers::{Int, Place, Truth};
+use super::roles::is_await;
 use super::versions::Slots;
 use crate::utils::tokens::ready;
-use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Definition as Defined, Mapping, Op, OpBuilder, Value};
 use async_mlir::melior::ir::Location;
@@ -88,7 +88,7 @@ impl<'c> Emitter<'_, 'c> {
     /// await, and threads that all come by an await can meet there.
     fn condition(&self, round: &Round<'c>, step: Step<'c>) -> Truth<'c> {
         match (round.runs[self.stage(step.statement) as usize], step.work) {
-            (Truth::If(_), Work::Op(op)) if op.is(async_::AWAIT) => Truth::Known(true),
+            (Truth::If(_), Work::Op(op)) if is_await(op) => Truth::Known(true),
             (condition, _) => condition,
         }
     }

@@ -18,6 +18,7 @@
 use super::accesses::known_buffers;
 use super::annotations::{Schedule, Slot};
 use super::deferring::awaits_to_defer;
+use super::roles::{awaited, is_await};
 use crate::analysis::memory::{Access, Effects, base, effects, only_computes};
 use crate::utils::tokens::{await_before, without_joins};
 use async_dialects::completion::{Completion, GroupEffect};
@@ -76,7 +77,7 @@ pub(super) fn stage(body: Block<'_>, stages: u32, liberties: Liberties) -> Resul
         .max()
         .unwrap_or(0);
     let stages = Stages { last, levels };
-    let earlier_first = liberties.earlier_first && staging.levels.keys().any(|op| op.is(async_::AWAIT));
+    let earlier_first = liberties.earlier_first && staging.levels.keys().any(|op| is_await(*op));
     let deferred = if liberties.defers {
         awaits_to_defer(body, &late)
     } else {
@@ -139,10 +140,8 @@ impl<'c> Staging<'c> {
         for &op in self.ops.iter().rev() {
             let fills = |op: Op<'c>| workgroup(op, true).iter().any(|buffer| read.contains(buffer));
             let awaits = || {
-                op.is(async_::AWAIT)
-                    && op
-                        .operands()
-                        .any(|token| self.issues(token).into_iter().any(fills))
+                let mut tokens = awaited(op).into_iter().flatten();
+                tokens.any(|token| self.issues(token).into_iter().any(fills))
             };
             if early.contains(&op) || fills(op) || awaits() {
                 early.insert(op);
@@ -202,11 +201,9 @@ impl<'c> Staging<'c> {
             order += u32::from(schedule.len() > before);
         };
         let last = stages.last;
-        let work = late
-            .iter()
-            .position(|op| !op.is(async_::AWAIT) && !only_computes(*op));
+        let work = late.iter().position(|op| !is_await(*op) && !only_computes(*op));
         let (first, rest) = late.split_at(work.unwrap_or(late.len()));
-        let (leading, computed): (Vec<Op>, Vec<Op>) = first.iter().partition(|op| op.is(async_::AWAIT));
+        let (leading, computed): (Vec<Op>, Vec<Op>) = first.iter().partition(|op| is_await(**op));
         // By how many stages after what they await they are: the first one then implies others, where it can.
         let mut awaits: BTreeMap<(u32, Reverse<u32>), Vec<Op<'c>>> = BTreeMap::new();
         let mut by_level: BTreeMap<(u32, u32), Vec<Op<'c>>> = BTreeMap::new();
@@ -216,7 +213,7 @@ impl<'c> Staging<'c> {
             };
             let stage = stages.of(level);
             let later = stage.saturating_sub(self.stage_issued(op, stages).unwrap_or(stage));
-            if op.is(async_::AWAIT) && later > 0 {
+            if is_await(op) && later > 0 {
                 awaits.entry((later, Reverse(stage))).or_default().push(op);
                 continue;
             }
@@ -247,7 +244,8 @@ impl<'c> Staging<'c> {
 
     /// The latest stage in which something is issued that `op` awaits.
     fn stage_issued(&self, op: Op<'c>, stages: Stages) -> Option<u32> {
-        let issued = op.operands().filter_map(|token| self.level_issued(token));
+        let tokens = awaited(op).into_iter().flatten();
+        let issued = tokens.filter_map(|token| self.level_issued(token));
         issued.max().map(|level| stages.of(level))
     }
 
@@ -298,8 +296,10 @@ impl<'c> Staging<'c> {
     }
 }
 
-/// Makes one of `awaits`, between which a round does nothing: the transfers of an iteration can be a group then.
+/// Makes one of `awaits`, between which a round does nothing: the transfers of an iteration can be a group then. Those of roles are
+/// for other threads.
 fn await_together<'c>(schedule: &mut Schedule<'c>, awaits: &[Op<'c>]) {
+    let awaits: Vec<Op> = awaits.iter().copied().filter(|op| op.is(async_::AWAIT)).collect();
     let (Some(&end), true) = (awaits.last(), awaits.len() > 1) else {
         return;
     };
@@ -307,7 +307,7 @@ fn await_together<'c>(schedule: &mut Schedule<'c>, awaits: &[Op<'c>]) {
     let slot = schedule[&end];
     let together = await_before(end, &tokens);
     for op in awaits {
-        schedule.remove(op);
+        schedule.remove(&op);
         op.erase();
     }
     for join in joins {

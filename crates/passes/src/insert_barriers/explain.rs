@@ -2,6 +2,7 @@
 
 use super::{UNKNOWN_BLOCK_SIZE, existing};
 use crate::analysis::barrier_graph::BarrierGraph;
+use async_dialects::completion::{Completion, ExecutionScope};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::block_size;
 use async_mlir::ir::Op;
@@ -46,10 +47,14 @@ pub(super) fn barriers(graph: &BarrierGraph, placement: &Placement) {
         let remark = if end == first {
             remark
         } else {
-            remark.note(
-                end.location(),
-                "it is complete here, for the thread that issued it",
-            )
+            let together =
+                Completion::of(first).is_some_and(|completion| completion.scope == ExecutionScope::Block);
+            let whom = if together {
+                "it is complete here, for the threads that await it"
+            } else {
+                "it is complete here, for the thread that issued it"
+            };
+            remark.note(end.location(), whom)
         };
         let message = format!("'{}' {} it", second.name(), verb(reason.second.1));
         remark.note(second.location(), message).emit();

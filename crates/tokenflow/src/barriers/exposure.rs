@@ -1,7 +1,7 @@
 //! Step 3: which conflicts no barrier separates, and on which way.
 
 use super::distance::Distance;
-use super::graph::{AccessId, Action, Kernel, StepId};
+use super::graph::{AccessId, Action, Kernel, Step, StepId};
 use super::in_flight::{InFlight, follow_edge};
 use super::reach::Reach;
 use super::relation::{Conflict, Relation};
@@ -26,6 +26,8 @@ pub(super) struct Exposure<'k> {
     relation: &'k Relation<'k>,
     in_flight: &'k InFlight,
     reach: Reach,
+    /// True if some warps have barriers of their own.
+    barriers_of_warps: bool,
     num_predecessors: IndexVec<StepId, u32>,
     /// The step before each, where there is but one.
     predecessor: IndexVec<StepId, Option<StepId>>,
@@ -37,6 +39,10 @@ struct Exposed {
     /// Accesses of one class are taken for one.
     class: u32,
     distance: Distance,
+    /// The warps that it is not ordered with, as bits: those that don't know that it has ended.
+    warps: u32,
+    /// The step where it began, where that matters: if some do, or could come to.
+    issue: Option<StepId>,
     /// The one barrier that it has passed, where that is asked for.
     passed: Option<StepId>,
 }
@@ -77,10 +83,12 @@ struct Round<'b> {
 impl<'k> Exposure<'k> {
     pub fn new(kernel: &'k Kernel, relation: &'k Relation<'k>, in_flight: &'k InFlight) -> Self {
         let (predecessor, num_predecessors) = kernel.predecessors();
+        let is_of_warps = |step: &Step| matches!(step.action, Action::BarrierOf(_));
         Self {
             kernel,
             relation,
             in_flight,
+            barriers_of_warps: kernel.steps.iter().any(is_of_warps),
             reach: Reach::new(kernel, relation),
             num_predecessors,
             predecessor,
@@ -141,6 +149,9 @@ impl<'k> Exposure<'k> {
                 })
                 .collect();
         }
+        if self.kernel.steps[at].warps_meet {
+            batch = together(batch);
+        }
         batch.retain(|exposed, (trail, _)| {
             let is_explained = |barrier: StepId| round.reasons.contains_key(&barrier);
             !exposed.passed.is_some_and(is_explained) && !round.done.contains(&round.trails[*trail].origin)
@@ -165,11 +176,13 @@ impl<'k> Exposure<'k> {
 
     /// Notes what conflicts with what begins in step `at`, and returns the rest.
     fn check(&self, round: &mut Round, at: StepId, mut batch: Batch) -> Batch {
+        let here = self.kernel.steps[at].warps.may;
         for access in self.kernel.steps[at].action.starts() {
             loop {
                 let conflicts = |exposed: &Exposed, trail: usize| {
                     let first = round.trails[trail].access;
-                    self.relation.conflict(first, access, exposed.distance) != Conflict::None
+                    exposed.warps & here != 0
+                        && self.relation.conflict(first, access, exposed.distance) != Conflict::None
                 };
                 let found = batch
                     .iter()
@@ -217,6 +230,10 @@ impl<'k> Exposure<'k> {
         if matches!(step.action, Action::Barrier) {
             batch.clear();
         }
+        batch = self.learn(at, batch);
+        if let Action::BarrierOf(warps) = step.action {
+            batch = self.order(&round.trails, warps, batch);
+        }
         if round.generated.insert(at) {
             let here = Distance::none(self.kernel.depth(at));
             let over = match &step.action {
@@ -225,8 +242,9 @@ impl<'k> Exposure<'k> {
             };
             let ended = self.in_flight.ends[at]
                 .iter()
-                .map(|flight| (flight.access, flight.distance));
-            for (access, distance) in over.iter().map(|access| (*access, here)).chain(ended) {
+                .map(|flight| (flight.access, flight.distance, flight.warps, Some(flight.issue)));
+            let over = over.iter().map(|access| (*access, here, u32::MAX, Some(at)));
+            for (access, distance, warps, issue) in over.chain(ended) {
                 let class = self.relation.class(access);
                 round.trails.push(Trail {
                     step: at,
@@ -237,6 +255,8 @@ impl<'k> Exposure<'k> {
                 let exposed = Exposed {
                     class,
                     distance,
+                    warps,
+                    issue: issue.filter(|_| warps != u32::MAX || self.barriers_of_warps),
                     passed: None,
                 };
                 batch.insert(exposed, (round.trails.len() - 1, None));
@@ -263,6 +283,45 @@ impl<'k> Exposure<'k> {
         }
     }
 
+    /// What is exposed after step `at`, whose warps know what they await there.
+    fn learn(&self, at: StepId, batch: Batch) -> Batch {
+        let known = &self.in_flight.known[at];
+        if known.is_empty() {
+            return batch;
+        }
+        let mut by_issue: FxHashMap<(u32, StepId, Distance), u32> = FxHashMap::default();
+        for known in known {
+            let class = self.relation.class(known.access);
+            *by_issue.entry((class, known.issue, known.distance)).or_default() |= known.warps;
+        }
+        let mut left = Batch::default();
+        for (exposed, trail) in batch {
+            let key = exposed
+                .issue
+                .map(|issue| (exposed.class, issue, exposed.distance));
+            let know = key.and_then(|key| by_issue.get(&key).copied()).unwrap_or(0);
+            let warps = exposed.warps & !know;
+            // Even if these are none: other warps pass by this step, and come together with those that learn.
+            let known = left.entry(Exposed { warps, ..exposed }).or_insert(trail);
+            *known = trail.max(*known);
+        }
+        left
+    }
+
+    /// What is exposed after a barrier of `warps`: what they have accessed themselves is ordered with what they will.
+    fn order(&self, trails: &[Trail], warps: u32, batch: Batch) -> Batch {
+        let mut left = Batch::default();
+        for (exposed, trail) in batch {
+            let by = self.kernel.steps[origin(trails, trail.0).step].warps.may;
+            let ordered = if by & !warps == 0 { warps } else { 0 };
+            // Even if nothing is left: other warps pass by.
+            let warps = exposed.warps & !ordered;
+            let known = left.entry(Exposed { warps, ..exposed }).or_insert(trail);
+            *known = trail.max(*known);
+        }
+        left
+    }
+
     /// The places for barriers on the way to the start of step `to`.
     fn places(&self, trails: &[Trail], mut trail: usize, to: StepId) -> Vec<StepId> {
         let mut places = Vec::new();
@@ -285,6 +344,20 @@ impl<'k> Exposure<'k> {
         places.dedup();
         places
     }
+}
+
+/// What is exposed where warps meet that took different ways: to those that have not learned on any of these that it has ended.
+fn together(batch: Batch) -> Batch {
+    let mut merged: FxHashMap<Exposed, (u32, (usize, Option<StepId>))> = FxHashMap::default();
+    for (exposed, trail) in batch {
+        let known = merged
+            .entry(Exposed { warps: 0, ..exposed })
+            .or_insert((exposed.warps, trail));
+        *known = (known.0 & exposed.warps, known.1.max(trail));
+    }
+    let left = merged.into_iter().filter(|(_, (warps, _))| *warps != 0);
+    left.map(|(exposed, (warps, trail))| (Exposed { warps, ..exposed }, trail))
+        .collect()
 }
 
 /// Where an exposed access ended.

@@ -72,6 +72,28 @@ pub struct Step {
     pub in_loop: Option<LoopId>,
     /// The outermost divergent region that it is in: no barrier may stand before it.
     pub divergent: Option<RegionId>,
+    /// Which warps come by.
+    pub warps: Warps,
+    /// True if it is where warps meet again after an operation that sends them different ways by their numbers: all of these ways have
+    /// been taken.
+    pub warps_meet: bool,
+}
+
+/// Warps that come by a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Warps {
+    /// Those that may, as bits.
+    pub may: u32,
+    /// True if all of their threads do, or none: their numbers alone tell them apart from others.
+    pub whole: bool,
+}
+
+impl Warps {
+    /// All.
+    pub const ALL: Self = Self {
+        may: u32::MAX,
+        whole: true,
+    };
 }
 
 /// What happens in a step.
@@ -81,6 +103,8 @@ pub enum Action {
     None,
     /// A barrier that stays.
     Barrier,
+    /// A barrier of these warps, given as bits, for what they themselves do.
+    BarrierOf(u32),
     /// Accesses that are over when the step is.
     Access(Vec<AccessId>),
     /// Asynchronous accesses begin.
@@ -238,6 +262,11 @@ impl Kernel {
             edges: Vec::new(),
             in_loop,
             divergent,
+            warps: Warps {
+                whole: divergent.is_none(),
+                ..Warps::ALL
+            },
+            warps_meet: false,
         })
     }
 

@@ -3,6 +3,9 @@
 //! Each access is followed through all executions on its own: which tokens stand for it, and how many groups were committed
 //! since. What is known of it is a set of such states for each step; it grows only where ways meet, so the search ends.
 
+mod states;
+
+use self::states::{Seen, together};
 use super::conditions::{Conditions, Taken};
 use super::distance::Distance;
 use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, LoopId, Step, StepId};
@@ -30,6 +33,9 @@ pub(super) struct Flight {
     /// True if it is not known what it is awaited by.
     lost: bool,
     block_wide: bool,
+    /// The warps that have it in flight, as bits: those that began it, or, if that were all, those that have not awaited it yet. Once it
+    /// has ended, those that don't know.
+    pub warps: u32,
     /// The conditions that it takes to come here.
     taken: Taken,
 }
@@ -47,48 +53,29 @@ pub struct Overlap {
     pub conditional: bool,
 }
 
+/// Warps that know that an access has ended that all threads began together, since they have awaited it.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub access: AccessId,
+    /// The step where it began, and how far it is from there.
+    pub issue: StepId,
+    pub distance: Distance,
+    /// The warps, as bits.
+    pub warps: u32,
+}
+
 /// What becomes of asynchronous accesses.
 pub(super) struct InFlight {
     /// For each step, the accesses that it completes.
     pub ends: IndexVec<StepId, Vec<Flight>>,
+    /// For each step, what all threads of some warps await there.
+    pub known: IndexVec<StepId, Vec<Known>>,
     /// What meets what is in flight.
     pub overlaps: FxHashSet<Overlap>,
 }
 
 /// Groups that are older than this are not told apart: the hardware counts no further.
 const MAX_GROUPS: u8 = 64;
-
-/// So many states of an access are told apart at a step; of further ones, the tokens are forgotten.
-const MAX_STATES: u32 = 256;
-
-/// What was in flight at a step.
-#[derive(Default)]
-struct Seen {
-    flights: FxHashSet<Flight>,
-    /// How many states there are of each access.
-    states: FxHashMap<AccessId, u32>,
-}
-
-impl Seen {
-    /// Notes `flight`, and returns it if it is new; as one of which nothing is known if there are too many of its access.
-    fn note(&mut self, flight: Flight) -> Option<Flight> {
-        if self.flights.contains(&flight) {
-            return None;
-        }
-        let states = self.states.entry(flight.access).or_default();
-        *states += 1;
-        let flight = if *states <= MAX_STATES {
-            flight
-        } else {
-            Flight {
-                tokens: Vec::new(),
-                lost: true,
-                ..flight
-            }
-        };
-        self.flights.insert(flight.clone()).then_some(flight)
-    }
-}
 
 /// Follows the asynchronous accesses of a kernel, and what it takes to come to what meets them if `counting` conditions.
 pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> InFlight {
@@ -103,6 +90,7 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> In
         issued: FxHashSet::default(),
         out: InFlight {
             ends: IndexVec::filled(Vec::new(), kernel.steps.len()),
+            known: IndexVec::filled(Vec::new(), kernel.steps.len()),
             overlaps: FxHashSet::default(),
         },
     };
@@ -119,7 +107,7 @@ struct Following<'k> {
     pending: BTreeMap<StepId, FxHashSet<Flight>>,
     /// What has come to steps where ways meet.
     seen: FxHashMap<StepId, Seen>,
-    ended: FxHashSet<(StepId, AccessId, StepId, Distance)>,
+    ended: FxHashSet<(StepId, AccessId, StepId, Distance, u32)>,
     issued: FxHashSet<StepId>,
     out: InFlight,
 }
@@ -132,6 +120,9 @@ impl Following<'_> {
             }
         }
         while let Some((at, mut flights)) = self.pending.pop_first() {
+            if self.kernel.steps[at].warps_meet {
+                flights = together(flights);
+            }
             if self.num_predecessors[at] > 1 {
                 let seen = self.seen.entry(at).or_default();
                 let new = flights.into_iter().filter_map(|flight| seen.note(flight));
@@ -170,17 +161,19 @@ impl Following<'_> {
         flights.sort_unstable();
         for mut flight in flights {
             let outcome = advance(self.kernel, at, &mut flight);
-            // What all threads await, all threads see.
-            let seen_by_all = flight.block_wide && step.divergent.is_none();
-            if outcome != Outcome::GoesOn
-                && !seen_by_all
-                && self
-                    .ended
-                    .insert((at, flight.access, flight.issue, flight.distance))
-            {
-                self.out.ends[at].push(flight.clone());
+            let in_flight = flight.warps;
+            if outcome != Outcome::GoesOn {
+                self.end(at, &mut flight, outcome);
             }
-            if outcome != Outcome::IsOver {
+            // Others still have it in flight.
+            if outcome == Outcome::IsOver && flight.block_wide && step.warps.whole {
+                flight.warps = in_flight & !step.warps.may;
+                // Even if these are none: they come together with those of other ways.
+                if step.divergent.is_some() {
+                    left.push(flight);
+                }
+            } else if outcome != Outcome::IsOver {
+                flight.warps = in_flight;
                 flight.may_be_over |= outcome == Outcome::MayBeOver;
                 left.push(flight);
             }
@@ -193,6 +186,29 @@ impl Following<'_> {
         left
     }
 
+    /// Notes that `flight` may be over at step `at`, and which warps don't know that then.
+    fn end(&mut self, at: StepId, flight: &mut Flight, outcome: Outcome) {
+        let warps = self.kernel.steps[at].warps;
+        // Who awaits what all threads have begun together, sees it. Of what is each thread's own, nobody else knows.
+        if flight.block_wide && warps.whole {
+            flight.warps &= !warps.may;
+            if outcome == Outcome::IsOver {
+                self.out.known[at].push(Known {
+                    access: flight.access,
+                    issue: flight.issue,
+                    distance: flight.distance,
+                    warps: warps.may,
+                });
+            }
+        } else {
+            flight.warps = u32::MAX;
+        }
+        let key = (at, flight.access, flight.issue, flight.distance, flight.warps);
+        if flight.warps != 0 && warps.may != 0 && self.ended.insert(key) {
+            self.out.ends[at].push(flight.clone());
+        }
+    }
+
     /// Hands what is in flight after step `at` on along its edges.
     fn leave(&mut self, at: StepId, left: &[Flight]) {
         for edge in &self.kernel.steps[at].edges {
@@ -203,7 +219,11 @@ impl Following<'_> {
                 }
                 next.distance = follow_edge(self.kernel, next.distance, edge.kind)?;
                 bind(&mut next.tokens, &edge.bindings);
-                Some(next)
+                // What all have begun goes all ways; what some have, theirs.
+                if !next.block_wide {
+                    next.warps &= self.kernel.steps[edge.to].warps.may;
+                }
+                (next.warps != 0).then_some(next)
             });
             let next: Vec<Flight> = next.collect();
             if !next.is_empty() {
@@ -217,8 +237,12 @@ impl Following<'_> {
 fn changes_nothing(kernel: &Kernel, at: StepId) -> Option<StepId> {
     let Step { action, edges, .. } = &kernel.steps[at];
     let [edge] = edges.as_slice() else { return None };
-    let goes_on = edge.kind == EdgeKind::Plain && edge.bindings.is_empty();
-    let changes = !matches!(action, Action::None | Action::Barrier | Action::Access(_));
+    let same_warps = kernel.steps[at].warps.may & !kernel.steps[edge.to].warps.may == 0;
+    let goes_on = edge.kind == EdgeKind::Plain && edge.bindings.is_empty() && same_warps;
+    let changes = !matches!(
+        action,
+        Action::None | Action::Barrier | Action::BarrierOf(_) | Action::Access(_)
+    );
     (goes_on && !changes).then_some(edge.to)
 }
 
@@ -236,6 +260,7 @@ fn begin(kernel: &Kernel, at: StepId, issue: &Issue) -> Flight {
         may_be_over: false,
         lost: false,
         block_wide: issue.block_wide,
+        warps: kernel.steps[at].warps.may,
         taken: Taken::default(),
     }
 }
@@ -334,7 +359,12 @@ fn advance(kernel: &Kernel, at: StepId, flight: &mut Flight) -> Outcome {
                 return Outcome::IsOver;
             }
         }
-        Action::None | Action::Barrier | Action::Access(_) | Action::Await(_) | Action::AwaitGroup(..) => {}
+        Action::None
+        | Action::Barrier
+        | Action::BarrierOf(_)
+        | Action::Access(_)
+        | Action::Await(_)
+        | Action::AwaitGroup(..) => {}
     }
     Outcome::GoesOn
 }

@@ -49,8 +49,10 @@ pub struct Node {
     pub issues: Vec<Issue>,
     /// Tokens that are made of others, which have to be complete first.
     pub joins: Vec<(TokenId, Vec<TokenId>)>,
-    /// Tokens that are awaited.
+    /// Tokens that are awaited by all threads.
     pub awaits: Vec<TokenId>,
+    /// Tokens that are awaited by all threads of some warps, given as bits.
+    pub awaits_of_warps: Vec<(TokenId, u32)>,
     /// The queue whose open group is closed.
     pub commits: Option<QueueId>,
     /// The queue all of whose groups are waited for; with true, until their sources are read.
@@ -77,6 +79,8 @@ pub struct Issue {
 pub enum Until {
     /// When any of these is complete.
     Tokens(Vec<TokenId>),
+    /// When all of these warps, given as bits, have awaited any of these; if there are none, any warp.
+    TokensOfWarps(Vec<TokenId>, u32),
     /// When a wait for its group is over.
     Queue(QueueId),
     /// That is not known.

@@ -5,6 +5,10 @@
 //! token is lost on some path, because another takes its place, the access is in flight wherever control may go after it.
 
 use super::flow::{Flow, Issue, NodeId, NodeSet, TokenId, TokenOrigin, Until};
+use rustc_hash::FxHashMap;
+
+/// All threads.
+const ALL_WARPS: u32 = u32::MAX;
 
 /// Where a token goes until something takes it over.
 #[derive(Clone)]
@@ -22,8 +26,8 @@ pub(super) struct InFlight<'a> {
     becomes: Vec<Vec<TokenId>>,
     /// The ends of the edges that hand each token over.
     entries: Vec<Vec<NodeId>>,
-    /// The way of each token that was followed.
-    ways: Vec<Option<Way>>,
+    /// The way of each token that was followed, to where these warps await it.
+    ways: FxHashMap<(TokenId, u32), Way>,
     seen: NodeSet,
     seen_open: NodeSet,
 }
@@ -49,7 +53,7 @@ impl<'a> InFlight<'a> {
             flow,
             becomes,
             entries,
-            ways: vec![None; flow.tokens.len()],
+            ways: FxHashMap::default(),
             seen: NodeSet::new(flow.nodes.len()),
             seen_open: NodeSet::new(flow.nodes.len()),
         }
@@ -58,10 +62,8 @@ impl<'a> InFlight<'a> {
     /// The nodes at which `issue` of `node` may be in flight, that of the await included.
     pub fn of(&mut self, node: NodeId, issue: &Issue) -> Vec<NodeId> {
         let mut nodes = match &issue.until {
-            Until::Tokens(tokens) => {
-                let found = tokens.iter().find_map(|&token| self.until_complete(token));
-                found.unwrap_or_else(|| self.all_after(node))
-            }
+            Until::Tokens(tokens) => self.until_any(node, tokens, ALL_WARPS),
+            Until::TokensOfWarps(tokens, warps) => self.until_any(node, tokens, *warps),
             Until::Queue(queue) => self.until_wait(node, *queue, !issue.write),
             Until::Unknown => self.all_after(node),
         };
@@ -69,18 +71,25 @@ impl<'a> InFlight<'a> {
         nodes
     }
 
-    /// Where `token`, or what it becomes, is on its way; `None` if it may be lost.
-    fn until_complete(&mut self, token: TokenId) -> Option<Vec<NodeId>> {
+    /// Where one of `tokens`, of `node`, is on its way until `warps` have awaited it.
+    fn until_any(&mut self, node: NodeId, tokens: &[TokenId], warps: u32) -> Vec<NodeId> {
+        let found = tokens.iter().find_map(|&token| self.until_complete(token, warps));
+        found.unwrap_or_else(|| self.all_after(node))
+    }
+
+    /// Where `token`, or what it becomes, is on its way until `warps` have awaited it; `None` if it may be lost.
+    fn until_complete(&mut self, token: TokenId, warps: u32) -> Option<Vec<NodeId>> {
         let mut nodes = Vec::new();
         let mut met = rustc_hash::FxHashSet::from_iter([token]);
         let mut work = vec![token];
         while let Some(token) = work.pop() {
-            if self.ways[token].is_none() {
-                self.ways[token] = Some(self.way(token).map_or(Way::Lost, Way::Known));
+            if !self.ways.contains_key(&(token, warps)) {
+                let way = self.way(token, warps).map_or(Way::Lost, Way::Known);
+                self.ways.insert((token, warps), way);
             }
-            match &self.ways[token] {
-                Some(Way::Known(way)) => nodes.extend(way),
-                _ => return None,
+            match &self.ways[&(token, warps)] {
+                Way::Known(way) => nodes.extend(way),
+                Way::Lost => return None,
             }
             work.extend(self.becomes[token].iter().filter(|&&next| met.insert(next)));
         }
@@ -88,7 +97,7 @@ impl<'a> InFlight<'a> {
     }
 
     /// The nodes from where `token` comes from to what takes it over; `None` if it is lost on some path.
-    fn way(&mut self, token: TokenId) -> Option<Vec<NodeId>> {
+    fn way(&mut self, token: TokenId, warps: u32) -> Option<Vec<NodeId>> {
         let flow = self.flow;
         self.seen.clear();
         let mut way = Vec::new();
@@ -112,8 +121,10 @@ impl<'a> InFlight<'a> {
             }
             way.push(node);
             let step = &flow.nodes[node];
-            let is_taken =
-                step.awaits.contains(&token) || step.joins.iter().any(|(_, of)| of.contains(&token));
+            let mut of_warps = step.awaits_of_warps.iter();
+            let is_taken = step.awaits.contains(&token)
+                || step.joins.iter().any(|(_, of)| of.contains(&token))
+                || of_warps.any(|&(awaited, by)| awaited == token && warps & !by == 0);
             if !is_taken {
                 self.leave(node, token, &mut work)?;
             }

@@ -4,6 +4,7 @@ use super::{End, Reader, is_any_token, single_block};
 use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target};
 use crate::analysis::footprints::Mask;
 use crate::analysis::uniformity::{may_diverge, runs_for_some_threads};
+use crate::analysis::warps::warps_of_arm;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, Region, Value, Walk};
@@ -12,7 +13,7 @@ use async_mlir::pass::PassError;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use tokenflow::Token;
-use tokenflow::barriers::{Action, EdgeKind, LoopId, StepId};
+use tokenflow::barriers::{Action, EdgeKind, LoopId, StepId, Warps};
 
 /// The blocks of an operation.
 struct Bodies<'c> {
@@ -26,6 +27,8 @@ struct Bodies<'c> {
     /// The first and the last step of each.
     starts: Vec<StepId>,
     ends: Vec<Option<StepId>>,
+    /// Where those warps come by that pass by all blocks, if others are known to come to one.
+    skip: Option<StepId>,
 }
 
 /// The operations in `function` that barriers of the block are in.
@@ -39,6 +42,20 @@ pub(super) fn with_barriers(function: Op<'_>) -> FxHashSet<Op<'_>> {
         Walk::Advance
     });
     known
+}
+
+/// The warps that come to region `number` of an operation that `outer` come to.
+fn of_arm(outer: Warps, of_arms: Option<&[u32]>, diverges: bool, number: usize) -> Warps {
+    match of_arms {
+        Some(warps) => Warps {
+            may: outer.may & warps.get(number).copied().unwrap_or(0),
+            ..outer
+        },
+        None => Warps {
+            whole: outer.whole && !diverges,
+            ..outer
+        },
+    }
 }
 
 impl<'c> Bodies<'c> {
@@ -73,11 +90,16 @@ impl<'c> Reader<'c> {
             return Ok(());
         };
         let outer = (self.divergent, self.mask.clone(), self.in_loop);
-        let was_unsure = self.unsure;
+        let (was_unsure, warps) = (self.unsure, self.warps);
         self.step(Action::None, op);
         self.accesses(op);
         let head = self.last_step();
-        if self.diverges(op) {
+        let diverges = self.diverges(op);
+        let of_arms: Option<Vec<u32>> = (0..op.num_regions())
+            .map(|number| warps_of_arm(op, number))
+            .collect();
+        let of_arms = of_arms.filter(|_| diverges);
+        if diverges {
             self.enter_divergent();
         } else if self.divergent.is_some() {
             self.unsure |= entries.len() > 1;
@@ -92,6 +114,7 @@ impl<'c> Reader<'c> {
             repeated: None,
             starts: Vec::new(),
             ends: Vec::new(),
+            skip: None,
         };
         if bodies.repeats() {
             let repeated = self.out.kernel.add_loop(outer.2, 1, bodies.trips);
@@ -105,15 +128,22 @@ impl<'c> Reader<'c> {
         }
         for (i, block) in bodies.blocks.clone().into_iter().enumerate() {
             self.mask = self.mask_of_arm(op, i, &outer.1);
+            self.warps = of_arm(warps, of_arms.as_deref(), diverges, i);
             let first = block.first().or_else(|| block.terminator()).unwrap_or(op);
             bodies.starts.push(self.step(Action::None, first));
             self.block(block)?;
             bodies.ends.push(self.last_step());
         }
+        if of_arms.is_some() && bodies.blocks.len() == 1 {
+            self.warps = of_arm(warps, of_arms.as_deref(), diverges, 1);
+            bodies.skip = Some(self.step(Action::None, op));
+            self.last.clear();
+        }
         (self.divergent, self.mask, self.in_loop) = outer;
-        self.unsure = was_unsure;
+        (self.unsure, self.warps) = (was_unsure, warps);
         self.last = self.connect(head, entries, &bodies);
-        self.step(Action::None, op.next().unwrap_or(op));
+        let after = self.step(Action::None, op.next().unwrap_or(op));
+        self.out.kernel.steps[after].warps_meet = of_arms.is_some();
         Ok(())
     }
 
@@ -142,6 +172,11 @@ impl<'c> Reader<'c> {
                 Some(to) => {
                     let kind = bodies.repeated.map_or(EdgeKind::Plain, EdgeKind::Enter);
                     self.out.kernel.connect(head, bodies.starts[to], kind, bindings);
+                }
+                None if bodies.skip.is_some() => {
+                    let skip = bodies.skip.unwrap_or(head);
+                    self.out.kernel.connect(head, skip, EdgeKind::Plain, Vec::new());
+                    after.push((skip, EdgeKind::Plain, bindings));
                 }
                 // A loop that always runs is not skipped.
                 None if bodies.trips.is_none_or(|trips| trips == 0) => {

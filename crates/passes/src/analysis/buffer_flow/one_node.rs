@@ -1,6 +1,7 @@
-//! Operations in which threads may go different ways: one node.
+//! Operations in which threads may go different ways: one node. What whole warps await there is known to be awaited by them.
 
 use super::super::cfg::RegionFlow;
+use super::super::warps::warps_of_arm;
 use super::Reader;
 use async_dialects::completion::Completion;
 use async_dialects::names::async_;
@@ -9,11 +10,25 @@ use async_mlir::ir::{Block, Op, Region, Use, Value};
 use tokenflow::packing::flow::{NodeId, TokenOrigin};
 
 impl<'c> Reader<'_, 'c> {
-    /// Reads `op` and all that is in it into `node`. Nothing that waits inside is known to wait for all threads.
+    /// Reads `op` and all that is in it into `node`. Nothing that waits inside is known to wait for all threads; what an `scf.if` on
+    /// the number of a warp awaits, all threads of these warps do.
     pub(super) fn one_node(&mut self, node: NodeId, op: Op<'c>) {
         let nested: Vec<Op> = op.self_and_nested();
         for &inner in &nested {
             self.access(node, inner);
+        }
+        for (number, region) in op.regions().enumerate() {
+            let warps = warps_of_arm(op, number).filter(|warps| *warps != 0);
+            let (Some(block), Some(warps)) = (region.first(), warps) else {
+                continue;
+            };
+            for wait in block.ops().into_iter().filter(|inner| inner.is(async_::AWAIT)) {
+                let awaited = self
+                    .tokens(wait.operands())
+                    .into_iter()
+                    .map(|token| (token, warps));
+                self.at(node).awaits_of_warps.extend(awaited);
+            }
         }
         let inside = tokens_inside(op, &nested);
         let is_taken =
