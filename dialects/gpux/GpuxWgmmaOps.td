@@ -56,8 +56,9 @@ def Gpux_WgmmaOp : Gpux_Op<"wgmma", [
     ```
 
     Before its token is complete, the result is of use to another `gpux.wgmma`
-    alone, which adds to it: the hardware runs those in order. Anything else has to
-    come after the await, and so does a write to the memory of A and B.
+    alone, which adds to it: the hardware runs those in order, so that one is complete
+    when the last of them is. Anything else has to come after the await, and so does a
+    write to the memory of A and B.
 
     Without `async` the op joins the open group of the `wgmma` queue.
 
@@ -110,10 +111,10 @@ def Gpux_WgmmaOp : Gpux_Op<"wgmma", [
     Upstream stores accumulators of `f32` alone: others are read by
     `gpux.read_fragment`.
 
-    The passes put `wgmma.fence` where one is needed. What threads write to A or B
-    (rather than the TMA engine) has to be made known to the tensor cores by
-    `nvvm.fence.proxy` and, if other threads wrote it, a barrier; `async-sim` finds
-    where that is missing.
+    The passes put `wgmma.fence` where one is needed, and `nvvm.fence.proxy` where
+    threads (rather than the TMA engine) write to A or B of a multiplication in token
+    form. If other threads wrote it, the program has a barrier between; `async-sim`
+    finds where that is missing.
 
     (PTX ISA, Asynchronous warpgroup level matrix instructions: wgmma.mma_async.)
   }];

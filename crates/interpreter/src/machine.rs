@@ -221,6 +221,8 @@ pub struct Machine<'c> {
     early: RefCell<Vec<(CopyId, Guard)>>,
     /// The registers whose numbers flow into accumulators of warpgroups unchanged.
     accumulators: FxHashSet<Reg>,
+    /// For a multiplication, the one whose result it adds to, if that was in flight: it is complete no later.
+    added_to: FxHashMap<CopyId, CopyId>,
     /// Those of A among them, each with those that its numbers are taken from.
     fragments: FxHashMap<Reg, Box<[Reg]>>,
 }
@@ -265,6 +267,7 @@ impl<'c> Machine<'c> {
             bulk: Vec::new(),
             early: RefCell::default(),
             accumulators: accumulators::registers(code),
+            added_to: FxHashMap::default(),
             fragments: accumulators::fragments(code),
         }
     }

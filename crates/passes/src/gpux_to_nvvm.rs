@@ -25,6 +25,7 @@ mod wgmma;
 use crate::utils::chip::sm_of;
 use crate::utils::device::device_code;
 use crate::utils::launches::{is_launch, lower_launch};
+use crate::utils::warps::write_out_number;
 use async_dialects::names::{async_, gpux, gpux_attr, upstream_async};
 use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
@@ -103,6 +104,7 @@ impl Pass for GpuxToNvvm {
             groups,
             transfers,
             elects,
+            warp_numbers,
             multiplications,
             functions,
             launches,
@@ -120,6 +122,7 @@ impl Pass for GpuxToNvvm {
         for (function, elects) in by_function(elects) {
             elect::lower(function, &elects);
         }
+        warp_numbers.into_iter().for_each(write_out_number);
         let multiplied = multiplications.iter().filter(|op| op.is(gpux::WGMMA)).count() as u64;
         for (function, multiplications) in by_function(multiplications) {
             wgmma::lower(function, &multiplications, &mut buffers)?;
@@ -151,6 +154,8 @@ struct Device<'c> {
     /// Block-wide loads and stores.
     transfers: Vec<Op<'c>>,
     elects: Vec<Op<'c>>,
+    /// What asks for the number of a warp.
+    warp_numbers: Vec<Op<'c>>,
     /// Multiplications of warpgroups, and what reads and writes the registers of their matrices.
     multiplications: Vec<Op<'c>>,
     /// Functions of device code, whose arguments are lowered as well.
@@ -183,6 +188,7 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
                 found.transfers.push(op);
             }
             gpux::ELECT => found.elects.push(op),
+            gpu::SUBGROUP_ID => found.warp_numbers.push(op),
             gpux::WGMMA if op.num_results() == 1 => found.multiplications.push(op),
             gpux::READ_FRAGMENT | gpux::WRITE_FRAGMENT => found.multiplications.push(op),
             gpux::TMA_LOAD | gpux::BULK_LOAD => {

@@ -18,12 +18,12 @@ use crate::analysis::roles::Roles;
 use crate::analysis::warps::{WARP, warps_where};
 use crate::utils::builders::constant;
 use crate::utils::device::{is_workgroup_alloc, own_ops};
-use crate::utils::warps::{in_warps, warp_number};
+use crate::utils::warps::in_warps;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Mapping, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::r#type::IntegerType;
-use async_mlir::names::{arith, gpu, nvgpu, nvvm, scf};
+use async_mlir::names::{gpu, nvgpu, nvvm, scf};
 use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashMap;
 
@@ -59,10 +59,6 @@ impl Pass for SplitRoles {
         let threads = WARP * roles.all_warps().count_ones();
         number_barriers(&mut shared, threads);
         split(&shared, &roles);
-        own_ops(function)
-            .into_iter()
-            .filter(|op| op.is(gpu::SUBGROUP_ID))
-            .for_each(write_out_number);
         cx.count("roles", u64::from(roles.number()));
         Ok(())
     }
@@ -118,18 +114,6 @@ fn refuse_single<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
             Err(PassError::new(inner, message).note(op, help))
         }
     }
-}
-
-/// Writes the number of a warp, which upstream does not lower, as what it is in a block of one dimension.
-fn write_out_number(op: Op<'_>) {
-    let warp = warp_number(op);
-    let number = if warp.ty() == op.result(0).ty() {
-        warp
-    } else {
-        let cast = OpBuilder::new(arith::INDEX_CAST, op.location()).operands(&[warp]);
-        cast.results(&[op.result(0).ty()]).before(op).result(0)
-    };
-    op.replace_with(&[number]);
 }
 
 /// Puts a copy of `shared` for each role in their place.

@@ -8,7 +8,8 @@
 // CHECK-DAG:     %[[THREADS:.*]] = arith.constant 96 : i32
 // CHECK:         scf.if
 // CHECK-NOT:     else
-// CHECK:           memref.store
+// CHECK:           nvvm.barrier id = %c1_i32
+// CHECK-NEXT:      memref.store
 // CHECK-NEXT:      nvvm.barrier id = %[[NUMBER]] number_of_threads = %[[THREADS]]
 // CHECK-NEXT:    } else {
 // CHECK-NEXT:      nvvm.barrier id = %[[NUMBER]] number_of_threads = %[[THREADS]]
@@ -22,7 +23,10 @@ gpu.module @m {
     %thread = gpu.thread_id x
     %warp = gpu.subgroup_id : index
     %first = arith.cmpi ult, %warp, %c1 : index
+    %id = arith.constant 1 : i32
+    %threads = arith.constant 32 : i32
     scf.if %first {
+      nvvm.barrier id = %id number_of_threads = %threads
       memref.store %v, %a[%c0] : memref<1xf32, #gpu.address_space<workgroup>>
     }
     gpu.barrier

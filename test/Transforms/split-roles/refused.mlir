@@ -7,7 +7,10 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %warp = gpu.subgroup_id : index
     %first = arith.cmpi ult, %warp, %c1 : index
+    %id = arith.constant 1 : i32
+    %threads = arith.constant 32 : i32
     scf.if %first {
+      nvvm.barrier id = %id number_of_threads = %threads
       memref.store %v, %out[%c1] : memref<?xf32>
     }
     // expected-note @+2 {{move it before everything that is for some warps only, or after all that}}
@@ -27,7 +30,10 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %warp = gpu.subgroup_id : index
     %first = arith.cmpi ult, %warp, %c1 : index
+    %id = arith.constant 1 : i32
+    %threads = arith.constant 32 : i32
     scf.if %first {
+      nvvm.barrier id = %id number_of_threads = %threads
       memref.store %v, %a[%c1] : memref<4xf32, #gpu.address_space<workgroup>>
     }
     // expected-note @+2 {{move it before everything that is for some warps only, or after all that}}

@@ -79,3 +79,106 @@ gpu.module @rows {
     gpu.return
   }
 }
+
+// -----
+
+!m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+
+gpu.module @m {
+  gpu.func @branches(%a: !m) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %c64 = arith.constant 64 : index
+    // expected-note@+1 {{this differs between threads}}
+    %x = gpu.thread_id x
+    %first = arith.cmpi ult, %x, %c64 : index
+    // expected-note@+1 {{threads diverge here: move the operation to where all come by}}
+    cf.cond_br %first, ^some, ^all
+  ^some:
+    // expected-error@+1 {{has to be executed by all threads of the warpgroup, but how control comes to its block depends on 'gpu.thread_id', which differs between threads}}
+    %d, %t = gpux.wgmma async %a, %a, %c : !m, !m, !acc
+    async.await %t
+    cf.br ^all
+  ^all:
+    gpu.return
+  }
+}
+
+// -----
+
+!m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+
+gpu.module @m {
+  // All threads come by where branches meet again.
+  // CHECK-LABEL: gpu.func @meets
+  // CHECK: gpux.wait_group <wgmma>, 0
+  gpu.func @meets(%a: !m, %out: memref<128xf32>, %f: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %c64 = arith.constant 64 : index
+    %x = gpu.thread_id x
+    %first = arith.cmpi ult, %x, %c64 : index
+    cf.cond_br %first, ^some, ^all
+  ^some:
+    memref.store %f, %out[%x] : memref<128xf32>
+    cf.br ^all
+  ^all:
+    %d, %t = gpux.wgmma async %a, %a, %c : !m, !m, !acc
+    async.await %t
+    gpu.return
+  }
+}
+
+// -----
+
+!m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+
+gpu.module @m {
+  // expected-note@+1 {{make the block larger, or let only whole warpgroups come by, with an scf.if on the number of the warp}}
+  gpu.func @five_warps(%a: !m) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    // expected-error@+1 {{is for whole warpgroups, of 128 threads, and not all in the block of 160 x 1 x 1 are}}
+    %d, %t = gpux.wgmma async %a, %a, %c : !m, !m, !acc
+    async.await %t
+    gpu.return
+  }
+}
+
+// -----
+
+!m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @four_of_five_warps
+  // CHECK: gpux.wait_group <wgmma>, 0
+  gpu.func @four_of_five_warps(%a: !m) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %c4 = arith.constant 4 : index
+    %w = gpu.subgroup_id : index
+    %multiplies = arith.cmpi ult, %w, %c4 : index
+    scf.if %multiplies {
+      %d, %t = gpux.wgmma async %a, %a, %c : !m, !m, !acc
+      async.await %t
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+
+gpu.module @m {
+  // expected-note@+1 {{let all threads of known_block_size be in x}}
+  gpu.func @two_dimensions(%a: !m, %out: memref<64x64xf32>) kernel attributes {known_block_size = array<i32: 64, 2, 1>} {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %d, %t = gpux.wgmma async %a, %a, %c : !m, !m, !acc
+    async.await %t
+    // expected-error@+1 {{is by threads with numbers of one dimension, and the block has 64 x 2 x 1 threads}}
+    nvgpu.warpgroup.mma.store %d, %out : !acc to memref<64x64xf32>
+    gpu.return
+  }
+}

@@ -9,7 +9,7 @@ use super::{Machine, Reason};
 use crate::code::{Code, Left, Op, Reg, VectorOp, Warpgroup, Wgmma};
 use crate::report::{Problem, Unfenced};
 use crate::scalar::Scalar;
-use crate::value::{Guard, Guarded, Pending, Value};
+use crate::value::{CopyId, Guard, Guarded, Pending, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -192,6 +192,14 @@ impl Machine<'_> {
                 .then_some(guarded),
             _ => None,
         }
+    }
+
+    /// The multiplication whose result an accumulator is, if that is in flight.
+    pub(super) fn multiplied_by(&self, t: usize, reg: Reg) -> Option<CopyId> {
+        let guards = self.accumulator(t, reg)?.guards.iter();
+        let pending = guards.flat_map(|guard| guard.copies.iter());
+        let mut copies = pending.filter(|pending| !self.memory.is_done(**pending));
+        copies.next().map(|pending| pending.copy)
     }
 
     /// The numbers of an accumulator that a multiplication adds to, which may be in flight.

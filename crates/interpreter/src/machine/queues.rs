@@ -154,6 +154,7 @@ impl Machine<'_> {
             Op::Await(tokens) => {
                 let mut ids = self.copies(t, tokens)?;
                 ids.retain(|pending| self.can_be_awaited(pending.copy));
+                self.add_earlier_products(&mut ids);
                 self.observe(t, &ids, None);
             }
             Op::Join { to, from } => {
@@ -179,6 +180,20 @@ impl Machine<'_> {
             _ => return Err(Reason::Operand("an asynchronous instruction")),
         }
         Ok(())
+    }
+
+    /// Adds what is complete no later than some multiplications: those whose results they add to.
+    fn add_earlier_products(&self, ids: &mut Vec<Pending>) {
+        let mut next = 0;
+        while let Some(pending) = ids.get(next) {
+            next += 1;
+            let before = self
+                .added_to
+                .get(&pending.copy)
+                .map(|before| Pending::from(*before));
+            let before = before.filter(|before| !self.memory.is_done(*before) && !ids.contains(before));
+            ids.extend(before);
+        }
     }
 
     /// Returns true if whoever awaits the token of a copy waits for it: tokens of `nvgpu` stand for the group that the copy is in,

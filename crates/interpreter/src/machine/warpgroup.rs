@@ -129,6 +129,9 @@ impl Machine<'_> {
         let id = self
             .issue_multiplication(first, [&a, &b], wgmma.token.is_some())
             .map_err(|reason| (first, reason))?;
+        if let Some(before) = self.multiplied_by(first, wgmma.accumulator) {
+            self.added_to.insert(id, before);
+        }
         let spot = self.spot(first);
         if let Some(timeline) = self.timing() {
             timeline.multiply(first, id, wgmma.n, spot.into());

@@ -1,12 +1,54 @@
 //! Roles of warps: which warps take which way through `scf.if`s on the number of a warp.
 //!
-//! Warps have the same role if they take the same way through all of them.
+//! Warps have the same role if they take the same way through all of them. A branch counts where what is in it has to do with other
+//! threads: an await or another operation that completes asynchronously, an mbarrier, a barrier, registers that are given to others.
+//! What a warp only computes or stores alone, the others need not be told apart for.
 
 use super::warps::{num_warps, warps_where};
+use async_dialects::completion::Completion;
+use async_dialects::names::async_;
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::scf;
-use rustc_hash::FxHashMap;
+use async_mlir::names::{gpu, nvgpu, nvvm, scf};
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::phases::RoleSet;
+
+/// What has operations in it that have to do with other threads.
+fn around_concerted<'c>(ops: &[Op<'c>]) -> FxHashSet<Op<'c>> {
+    let mut around = FxHashSet::default();
+    for op in ops.iter().filter(|op| is_concerted(**op)) {
+        for outer in op.ancestors() {
+            if !around.insert(outer) {
+                break;
+            }
+        }
+    }
+    around
+}
+
+/// Returns true if `op` has to do with other threads.
+fn is_concerted(op: Op<'_>) -> bool {
+    let is_on_mbarrier = || {
+        matches!(
+            op.name(),
+            nvgpu::MBARRIER_ARRIVE
+                | nvgpu::MBARRIER_ARRIVE_EXPECT_TX
+                | nvgpu::MBARRIER_ARRIVE_NOCOMPLETE
+                | nvgpu::MBARRIER_TEST_WAIT
+                | nvgpu::MBARRIER_TRY_WAIT_PARITY
+                | nvvm::MBARRIER_ARRIVE
+                | nvvm::MBARRIER_ARRIVE_EXPECT_TX
+                | nvvm::MBARRIER_ARRIVE_NOCOMPLETE
+                | nvvm::MBARRIER_TEST_WAIT
+                | nvvm::MBARRIER_TRY_WAIT
+                | nvvm::MBARRIER_TRY_WAIT_PARITY
+        )
+    };
+    let is_barrier = matches!(op.name(), gpu::BARRIER | nvvm::BARRIER0 | nvvm::BARRIER);
+    is_barrier
+        || matches!(op.name(), async_::AWAIT | nvvm::SETMAXREGISTER)
+        || is_on_mbarrier()
+        || Completion::of(op).is_some()
+}
 
 /// The roles of the warps of a kernel.
 #[derive(Clone)]
@@ -25,7 +67,8 @@ impl<'c> Roles<'c> {
     pub fn of(function: Op<'c>, ops: &[Op<'c>]) -> Option<Self> {
         let all = RoleSet::first(num_warps(function)?).0;
         let mut conditions = FxHashMap::default();
-        for op in ops.iter().filter(|op| op.is(scf::IF)) {
+        let concerned = around_concerted(ops);
+        for op in ops.iter().filter(|op| op.is(scf::IF) && concerned.contains(op)) {
             let condition = op.operand(0);
             // Constants are the same for all threads, and what is in there may be for all.
             if conditions.contains_key(&condition) || condition.as_constant_int().is_some() {

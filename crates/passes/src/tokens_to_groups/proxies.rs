@@ -178,8 +178,9 @@ impl<'c> Fences<'_, 'c> {
         if self.completes_copies(op) {
             return self.copied;
         }
-        // It is stated to read what the multiplication does.
-        if op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR) || Completion::of(op).is_some() {
+        // It is stated to read what the multiplication does; and an mbarrier is no matrix.
+        let is_no_write = op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR) || is_on_mbarriers(op);
+        if is_no_write || Completion::of(op).is_some() {
             return 0;
         }
         match effects(op) {
@@ -268,4 +269,24 @@ impl<'c> Fences<'_, 'c> {
             dirty = self.after(op, dirty);
         }
     }
+}
+
+/// Returns true if `op` works on an mbarrier alone, which is no part of a matrix.
+fn is_on_mbarriers(op: Op<'_>) -> bool {
+    matches!(
+        op.name(),
+        nvgpu::MBARRIER_CREATE
+            | nvgpu::MBARRIER_GET
+            | nvgpu::MBARRIER_INIT
+            | nvgpu::MBARRIER_ARRIVE
+            | nvgpu::MBARRIER_ARRIVE_EXPECT_TX
+            | nvgpu::MBARRIER_ARRIVE_NOCOMPLETE
+            | nvgpu::MBARRIER_TEST_WAIT
+            | nvgpu::MBARRIER_TRY_WAIT_PARITY
+            | nvvm::MBARRIER_INIT
+            | nvvm::MBARRIER_INVAL
+            | nvvm::MBARRIER_ARRIVE
+            | nvvm::MBARRIER_ARRIVE_EXPECT_TX
+            | nvvm::MBARRIER_TRY_WAIT_PARITY
+    )
 }

@@ -3,7 +3,7 @@
 use super::builders::{compare, constant};
 use crate::analysis::warps::WARP;
 use async_mlir::arith::Predicate;
-use async_mlir::gpu::Dimension;
+use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{arith, attr, gpu};
@@ -54,4 +54,40 @@ pub(crate) fn warp_number<'c>(before: Op<'c>) -> Value<'c> {
         .operands(&[thread.result(0), threads.result(0)])
         .results(&[index]);
     warp.before(before).result(0)
+}
+
+/// Writes `op`, the number of a warp in its block, as what it is, since upstream does not lower it: threads are counted in x first, then in y
+/// and in z.
+pub(crate) fn write_out_number<'c>(op: Op<'c>) {
+    let (location, context) = (op.location(), op.context());
+    let index = Type::index(context);
+    let id = |name, dimension: Dimension| {
+        OpBuilder::new(name, location)
+            .results(&[index])
+            .attr(attr::DIMENSION, dimension.attribute(context))
+            .before(op)
+            .result(0)
+    };
+    let binary = |name, operands: [Value<'c>; 2]| {
+        let builder = OpBuilder::new(name, location).operands(&operands);
+        builder.results(&[index]).before(op).result(0)
+    };
+    let of_one_dimension = op
+        .ancestors()
+        .find(|outer| outer.is_function())
+        .and_then(block_size)
+        .is_some_and(|[_, y, z]| (y, z) == (1, 1));
+    let number = if of_one_dimension {
+        warp_number(op)
+    } else {
+        let mut thread = id(gpu::THREAD_ID, Dimension::Z);
+        for dimension in [Dimension::Y, Dimension::X] {
+            let threads = id(gpu::BLOCK_DIM, dimension);
+            let row = binary(arith::MULI, [thread, threads]);
+            thread = binary(arith::ADDI, [row, id(gpu::THREAD_ID, dimension)]);
+        }
+        let warp = constant(location, index, i64::from(WARP)).before(op);
+        binary(arith::DIVUI, [thread, warp.result(0)])
+    };
+    op.replace_with(&[number]);
 }
