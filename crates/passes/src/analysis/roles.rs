@@ -1,16 +1,34 @@
 //! Roles of warps: which warps take which way through `scf.if`s on the number of a warp.
 //!
-//! Warps have the same role if they take the same way through all of them. A branch counts where what is in it has to do with other
-//! threads: an await or another operation that completes asynchronously, an mbarrier, a barrier, registers that are given to others.
-//! What a warp only computes or stores alone, the others need not be told apart for.
+//! Warps have the same role if they take the same way through all of them. In a kernel that multiplies, warpgroups stay whole: a branch
+//! that parts one counts only where what is in it has to do with other threads (an await or another operation that completes
+//! asynchronously, an mbarrier, a barrier, registers that are given to others), which is then refused where it has to be.
 
 use super::warps::{num_warps, warps_where};
 use async_dialects::completion::Completion;
-use async_dialects::names::async_;
+use async_dialects::names::{async_, gpux};
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{gpu, nvgpu, nvvm, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::phases::RoleSet;
+
+/// The warps of a warpgroup, as bits.
+const WARPGROUP: u32 = 0xF;
+
+fn is_multiplication(op: Op<'_>) -> bool {
+    matches!(
+        op.name(),
+        gpux::WGMMA | nvgpu::WARPGROUP_MMA | nvvm::WGMMA_MMA_ASYNC
+    )
+}
+
+/// Returns true if some, but not all, warps of a warpgroup are among `warps`, of `all` that there are.
+fn parts_warpgroup(warps: u32, all: u32) -> bool {
+    (0..32).step_by(4).any(|first| {
+        let whole = all >> first & WARPGROUP;
+        !matches!(warps >> first & whole, part if part == 0 || part == whole)
+    })
+}
 
 /// What has operations in it that have to do with other threads.
 fn around_concerted<'c>(ops: &[Op<'c>]) -> FxHashSet<Op<'c>> {
@@ -67,15 +85,22 @@ impl<'c> Roles<'c> {
     pub fn of(function: Op<'c>, ops: &[Op<'c>]) -> Option<Self> {
         let all = RoleSet::first(num_warps(function)?).0;
         let mut conditions = FxHashMap::default();
-        let concerned = around_concerted(ops);
-        for op in ops.iter().filter(|op| op.is(scf::IF) && concerned.contains(op)) {
+        let multiplies = ops.iter().any(|op| is_multiplication(*op));
+        let concerned = if multiplies {
+            around_concerted(ops)
+        } else {
+            FxHashSet::default()
+        };
+        for op in ops.iter().filter(|op| op.is(scf::IF)) {
             let condition = op.operand(0);
             // Constants are the same for all threads, and what is in there may be for all.
             if conditions.contains_key(&condition) || condition.as_constant_int().is_some() {
                 continue;
             }
-            if let Some(warps) = warps_where(condition) {
-                conditions.insert(condition, warps & all);
+            let warps = warps_where(condition).map(|warps| warps & all);
+            let counts = |warps: &u32| !multiplies || concerned.contains(op) || !parts_warpgroup(*warps, all);
+            if let Some(warps) = warps.filter(counts) {
+                conditions.insert(condition, warps);
             }
         }
         // Each condition splits what the ones before have left together.
