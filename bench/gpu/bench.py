@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 
+import attention
 import gemm
 import loops
 import scale
@@ -40,6 +41,7 @@ EXAMPLES = {
     "gemm_sm90": "sm_90a",
     "gemm_wgmma": "sm_90a",
     "gemm_wgmma_roles": "sm_90a",
+    "attention_wgmma": "sm_90a",
     "tma_reduction": "sm_90a",
     "mixed_pointwise": "sm_90a",
 }
@@ -163,6 +165,7 @@ RUNS = {
     loops.STENCIL: loops.run_loop,
     loops.GATHER: loops.run_loop,
     loops.ATTENTION: loops.run_loop,
+    attention.ATTENTION: attention.run_attention,
     tiles.REDUCTION: tiles.run_tiles,
     tiles.POINTWISE: tiles.run_tiles,
 }
