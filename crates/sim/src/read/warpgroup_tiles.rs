@@ -113,7 +113,7 @@ impl<'c> Reader<'c> {
         match op.name() {
             nvgpu::WARPGROUP_GENERATE_DESCRIPTOR => self.matrix_descriptor(op)?,
             nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR => {
-                let matrix = vector_matrix(op.result(0).ty()).filter(|matrix| is_held(matrix));
+                let matrix = vector_matrix(op.result(0).ty()).filter(is_held);
                 let ([rows, columns], _) = matrix.ok_or_else(|| Unknown::operation(op))?;
                 let zeros = vec![0; rows / ROWS * columns / 2];
                 self.set(op, op.result(0), Constant::Vector(zeros.into()));
