@@ -46,7 +46,7 @@ func.func @registers(%x: i64) {
 
 // ZEROS: error: {{.*}}nvgpu.warpgroup.mma.init.accumulator
 func.func @too_many_zeros() {
-  %c = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<4611686018427387904x64xf32>>
+  %c = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<256x256xf32>>
   return
 }
 

@@ -279,8 +279,8 @@ gpu.module @m {
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
 gpu.module @m {
   gpu.func @too_many_zeros(%b: !b) kernel {
-    // expected-error @+1 {{'nvgpu.warpgroup.mma.init.accumulator' op has !nvgpu.warpgroup.accumulator<fragmented = vector<4611686018427387904x64xtf32>>, which the registers of a warpgroup can't be, 255 of 32 bits in each thread}}
-    %zeros = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<4611686018427387904x64xtf32>>
+    // expected-error @+1 {{'nvgpu.warpgroup.mma.init.accumulator' op has !nvgpu.warpgroup.accumulator<fragmented = vector<1024x64xtf32>>, which the registers of a warpgroup can't be, 255 of 32 bits in each thread}}
+    %zeros = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<1024x64xtf32>>
     %a = nvgpu.warpgroup.mma.init.accumulator -> !a
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d = gpux.wgmma %a, %b, %c {transpose_b} : !a, !b, !acc

@@ -111,7 +111,7 @@ fn fragment(op: Op<'_>) -> Value<'_> {
 fn refuse_sizes<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
     for &op in ops {
         let args = op.regions().flat_map(Region::blocks).flat_map(Block::args);
-        let mut types = op.results().chain(args).map(|value| value.ty());
+        let mut types = op.results().chain(args).map(Value::ty);
         let is_other = |ty: &Type<'c>| {
             let registers = accumulated_matrix(*ty).map(|_| Registers::of(*ty, op.context()));
             registers.is_some_and(|registers| !registers.is_some_and(|registers| registers.fit()))
