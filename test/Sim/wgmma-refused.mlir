@@ -5,6 +5,9 @@
 // RUN: not async-sim %s --kernel=columns_of_b 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // RUN: not async-sim %s --kernel=long_rows 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not async-sim %s --kernel=narrow_store 2>&1 | FileCheck %s --check-prefix=STORE
+// RUN: not async-sim %s --kernel=too_many_zeros 2>&1 | FileCheck %s --check-prefix=ZEROS
+// RUN: not async-sim %s --kernel=too_many_columns 2>&1 | FileCheck %s --check-prefix=ASSEMBLY
+// RUN: not async-sim %s --kernel=transposed_bytes 2>&1 | FileCheck %s --check-prefix=ASSEMBLY
 //
 // RUN: not async-sim %s --kernel=two_warps --arg 0=random | FileCheck %s --check-prefix=WARPS
 // RUN: not async-sim %s --kernel=nowhere | FileCheck %s --check-prefix=NOWHERE
@@ -40,6 +43,25 @@ func.func @registers(%x: i64) {
 !tall = !nvgpu.warpgroup.descriptor<tensor = memref<128x64xf16, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 !acc_tall = !nvgpu.warpgroup.accumulator<fragmented = vector<128x64xf32>>
+
+// ZEROS: error: {{.*}}nvgpu.warpgroup.mma.init.accumulator
+func.func @too_many_zeros() {
+  %c = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<256x256xf32>>
+  return
+}
+
+// A multiplication that there is not.
+// ASSEMBLY: error: {{.*}}llvm.inline_asm
+func.func @too_many_columns(%a: i32, %b: i64) {
+  %d = llvm.inline_asm has_side_effects "{\0A.reg .pred p;\0Asetp.ne.b32 p, 0, 0;\0Awgmma.mma_async.sync.aligned.m64n9223372036854775808k16.f32.f16.f16 {$0}, {$2, $3, $4, $5}, $6, p, 1, 1, 0;\0A}", "=f,0,r,r,r,r,l" %a, %a, %a, %a, %a, %b : (i32, i32, i32, i32, i32, i64) -> !d
+  return
+}
+
+// Elements of 8 bits can't be transposed.
+func.func @transposed_bytes(%c: i32, %a: i32, %b: i64) {
+  %d = llvm.inline_asm has_side_effects "{\0A.reg .pred p;\0Asetp.ne.b32 p, 0, 0;\0Awgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 1;\0A}", "=r,=r,=r,=r,0,1,2,3,r,r,r,r,l" %c, %c, %c, %c, %a, %a, %a, %a, %b : (i32, i32, i32, i32, i32, i32, i32, i32, i64) -> !int
+  return
+}
 
 // COLUMNS: error: upstream lowers this to descriptors of other matrices than the types say
 func.func @columns_of_b(%a: memref<64x64xf16, 3>, %map: !map) {

@@ -24,7 +24,7 @@ const COUNTED: &str = "gpux-tokens-to-mbarriers,gpux-tokens-to-groups,";
 const CONVERSIONS: [&str; 2] = ["gpux-to-nvvm,convert-nvgpu-to-nvvm,", "convert-nvgpu-to-nvvm,"];
 
 /// What can't be read or converted: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 15] = [
+const EXPLAINED: [(&str, &str); 16] = [
     ("Run/many.mlir", "regions of host code are tasks"),
     ("async-split-awaits/", "the same"),
     (
@@ -48,6 +48,7 @@ const EXPLAINED: [(&str, &str); 15] = [
         "upstream makes its descriptors by a call, too",
     ),
     ("Sim/wgmma-fragments.mlir", "the same"),
+    ("Sim/wgmma-fragment-types.mlir", "the same"),
     ("Sim/wgmma-integers.mlir", "the same"),
     ("Sim/wgmma-pipeline.mlir", "the same"),
     ("Sim/wgmma-proxy-fences.mlir", "the same"),

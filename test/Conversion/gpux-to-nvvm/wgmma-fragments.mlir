@@ -270,3 +270,22 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// More zeros than there are registers, beside a multiplication.
+!a = !nvgpu.warpgroup.accumulator<fragmented = vector<64x32xtf32>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<8x32xf32, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+gpu.module @m {
+  gpu.func @too_many_zeros(%b: !b) kernel {
+    // expected-error @+1 {{'nvgpu.warpgroup.mma.init.accumulator' op has !nvgpu.warpgroup.accumulator<fragmented = vector<1024x64xtf32>>, which the registers of a warpgroup can't be, 255 of 32 bits in each thread}}
+    %zeros = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<1024x64xtf32>>
+    %a = nvgpu.warpgroup.mma.init.accumulator -> !a
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %d = gpux.wgmma %a, %b, %c {transpose_b} : !a, !b, !acc
+    gpux.commit_group <wgmma>
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+}

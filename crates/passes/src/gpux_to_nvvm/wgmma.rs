@@ -12,7 +12,7 @@
 //! accumulators, and where an instruction of another shape adds to the same registers. What begins with
 //! zeros is not added to them (`scale-d`): LLVM would write them right before the instruction, after the fence.
 //!
-//! **Refusals.** Accumulators that functions hand to each other, those that upstream would store elsewhere, and A in registers
+//! **Refusals.** Matrices that are no matrices of a warpgroup's registers, accumulators that functions hand to each other, those that upstream would store elsewhere, and A in registers
 //! that a loop hands on while it is read.
 
 mod descriptors;
@@ -24,7 +24,7 @@ mod store;
 
 use self::descriptors::Descriptors;
 use self::product::Product;
-use self::registers::{Accumulators, Registers};
+use self::registers::{Accumulators, MOST_REGISTERS, Registers};
 use super::buffers::Buffers;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
 use async_dialects::names::gpux;
@@ -45,8 +45,11 @@ pub(super) fn lower<'c>(
     multiplications: &[Op<'c>],
     buffers: &mut Buffers<'c>,
 ) -> Result<(), PassError<'c>> {
-    let ops = function.self_and_nested().into_iter();
-    let inits = ops.filter(|op| op.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR));
+    let ops = function.self_and_nested();
+    refuse_sizes(&ops)?;
+    let inits = ops
+        .into_iter()
+        .filter(|op| op.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR));
     let zeros: Vec<Op> = inits.filter_map(fragments::zeros).collect();
     let ops = function.self_and_nested();
     refuse_calls(&ops)?;
@@ -102,6 +105,25 @@ fn fragment(op: Op<'_>) -> Value<'_> {
     } else {
         op.result(0)
     }
+}
+
+/// Returns an error if `ops` define a matrix that the registers of a warpgroup can't be: upstream makes zeros of any size.
+fn refuse_sizes<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
+    for &op in ops {
+        let args = op.regions().flat_map(Region::blocks).flat_map(Block::args);
+        let mut types = op.results().chain(args).map(Value::ty);
+        let is_other = |ty: &Type<'c>| {
+            let registers = accumulated_matrix(*ty).map(|_| Registers::of(*ty, op.context()));
+            registers.is_some_and(|registers| !registers.is_some_and(|registers| registers.fit()))
+        };
+        if let Some(ty) = types.find(is_other) {
+            let message = format!(
+                "has {ty}, which the registers of a warpgroup can't be, {MOST_REGISTERS} of 32 bits in each thread"
+            );
+            return Err(PassError::new(op, message));
+        }
+    }
+    Ok(())
 }
 
 /// Returns an error if an accumulator is an argument or a result of a function.

@@ -24,6 +24,8 @@ const STEP: usize = 32;
 const LINE: u64 = 128;
 /// The threads of a warpgroup.
 const WARPGROUP: u32 = 128;
+/// The most bytes that it has in registers: 255 of 32 bits in each thread.
+const MOST_BYTES: usize = 128 * 255 * 4;
 const UNIT: u64 = 16;
 
 /// The numbers of rows and columns, and the type of the elements.
@@ -113,7 +115,7 @@ impl<'c> Reader<'c> {
         match op.name() {
             nvgpu::WARPGROUP_GENERATE_DESCRIPTOR => self.matrix_descriptor(op)?,
             nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR => {
-                let matrix = vector_matrix(op.result(0).ty()).filter(|matrix| is_held(matrix));
+                let matrix = vector_matrix(op.result(0).ty()).filter(is_held);
                 let ([rows, columns], _) = matrix.ok_or_else(|| Unknown::operation(op))?;
                 let zeros = vec![0; rows / ROWS * columns / 2];
                 self.set(op, op.result(0), Constant::Vector(zeros.into()));
@@ -344,7 +346,8 @@ impl<'c> Reader<'c> {
 
 /// Returns true if a warpgroup has such a matrix in registers.
 fn is_held(([rows, columns], elem): &Matrix) -> bool {
-    rows % ROWS == 0 && columns % 8 == 0 && elem.bytes() <= 4
+    let bytes = rows.saturating_mul(*columns).saturating_mul(elem.bytes());
+    rows % ROWS == 0 && columns % 8 == 0 && elem.bytes() <= 4 && bytes <= MOST_BYTES
 }
 
 /// Returns true if a warpgroup adds up such a matrix.

@@ -14,6 +14,9 @@ use async_mlir::types::{bit_width, is_tf32, vector_shape};
 /// The bits of a register.
 const BITS: u32 = 32;
 
+/// The most registers that a thread has.
+pub(super) const MOST_REGISTERS: usize = 255;
+
 /// The registers of a thread for a matrix: so many for each 64 rows.
 pub(super) struct Registers<'c> {
     /// The type of a register.
@@ -60,6 +63,11 @@ impl<'c> Registers<'c> {
             blocks: usize::try_from(rows / ROWS).ok()?,
             count: all / numbers,
         })
+    }
+
+    /// Returns true if a thread has so many.
+    pub fn fit(&self) -> bool {
+        self.blocks.saturating_mul(self.count) <= MOST_REGISTERS
     }
 
     /// Returns true if numbers have to be put into registers, and taken out of them.
