@@ -240,7 +240,7 @@ fn arguments_and_sizes_that_do_not_fit_are_errors() {
     );
     assert_eq!(
         launch(sizes(0, 4), memref(data, 0, 4, 1), Some(I32(1))),
-        "kernel 'm::k': it is launched with a grid of [0, 1, 1], and each is 1 at least"
+        "kernel 'm::k': it is launched with a grid of [0, 1, 1], and each is 1 to 4294967295"
     );
     assert_eq!(
         launch(sizes(1, 2000), memref(data, 0, 4, 1), Some(I32(1))),
