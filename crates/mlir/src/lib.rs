@@ -88,6 +88,7 @@ pub mod gpu;
 pub mod ir;
 pub mod llvm;
 pub mod location;
+pub mod loops;
 pub mod memory_effects;
 pub mod names;
 pub mod nvgpu;

@@ -84,6 +84,10 @@ impl Pass for GpuxToNvvm {
                 description: "Number of multiplications of warpgroups lowered",
             },
             StatisticInfo {
+                name: "unrolled",
+                description: "Number of loops unrolled, in which accumulators in flight take turns",
+            },
+            StatisticInfo {
                 name: "aligned",
                 description: "Number of buffers whose alignment was raised",
             },
@@ -99,6 +103,13 @@ impl Pass for GpuxToNvvm {
         check_chip(root, &device, cx.str("chip"))?;
         spaces::check(root)?;
         static_memory::check(root, cx.str("chip"))?;
+        let unrolled = wgmma::unroll(&device.multiplications);
+        // It clones operations.
+        let device = if unrolled == 0 {
+            device
+        } else {
+            check_counted(root)?
+        };
         let Device {
             copies,
             groups,
@@ -140,6 +151,7 @@ impl Pass for GpuxToNvvm {
         cx.count("copies", copies.len() as u64);
         cx.count("transfers", transfers.len() as u64);
         cx.count("multiplications", multiplied);
+        cx.count("unrolled", unrolled);
         cx.count("aligned", buffers.raised());
         Ok(())
     }

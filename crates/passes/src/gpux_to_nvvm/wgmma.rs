@@ -25,6 +25,7 @@ mod store;
 use self::descriptors::Descriptors;
 use self::product::Product;
 use self::registers::{Accumulators, MOST_REGISTERS, Registers};
+pub(super) use self::rotations::unroll;
 use super::buffers::Buffers;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
 use async_dialects::names::gpux;

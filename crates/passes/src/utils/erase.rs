@@ -70,7 +70,10 @@ impl<'c> Eraser<'_, 'c> {
                 self.args(block);
             }
         }
-        if op.num_results() == 0 || !op.results().any(|result| is_token(result.ty())) {
+        if !op
+            .results()
+            .any(|result| is_token(result.ty()) || self.goes(result))
+        {
             // Most operations have none.
             return;
         }

@@ -22,7 +22,7 @@ use async_mlir::names::{arith, attr, vector};
 use async_mlir::nvgpu::accumulated_matrix;
 use async_mlir::pass::PassError;
 use async_mlir::types::{bit_width, constant_numbers, vector_shape};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// A multiplication that reads A from registers, and the wait that it is complete after.
@@ -36,8 +36,8 @@ pub(super) struct Read<'c> {
 pub(super) struct InFlight<'c> {
     /// Each that a wait in the block is known to complete, with that.
     pub complete: Vec<(Op<'c>, Op<'c>)>,
-    /// The others.
-    pub left: FxHashSet<Op<'c>>,
+    /// The others, with how many groups are committed after theirs: -1 if theirs is not.
+    pub left: FxHashMap<Op<'c>, i64>,
 }
 
 /// Follows counts in `block`.
@@ -61,7 +61,10 @@ pub(super) fn in_flight(block: Block<'_>) -> InFlight<'_> {
                 .extend(done.map(|multiplication| (multiplication, op)));
         }
     }
-    found.left.extend(groups.into_iter().flatten().chain(open));
+    groups.push_back(open);
+    for (younger, group) in (-1..).zip(groups.into_iter().rev()) {
+        found.left.extend(group.into_iter().map(|op| (op, younger)));
+    }
     found
 }
 
@@ -75,7 +78,7 @@ pub(super) fn reads(block: Block<'_>) -> Result<Vec<Read<'_>>, PassError<'_>> {
     }
     let InFlight { complete, left } = in_flight(block);
     let mut handed_on = multiplications.into_iter();
-    if let Some(op) = handed_on.find(|op| left.contains(op) && op.operand(0).defining_op().is_none()) {
+    if let Some(op) = handed_on.find(|op| left.contains_key(op) && op.operand(0).defining_op().is_none()) {
         let message = "reads A from registers that a loop or branch hands on, and is not known to be complete at the end of this \
                        block: they would be written while it reads";
         let help = "await it in the block that it is in, or write the fragment there";
@@ -86,7 +89,8 @@ pub(super) fn reads(block: Block<'_>) -> Result<Vec<Read<'_>>, PassError<'_>> {
     Ok(reads.collect())
 }
 
-fn is_of_warpgroups(op: Op<'_>) -> bool {
+/// Returns true if `op`, a commit or a wait, is one of this queue.
+pub(super) fn is_of_warpgroups(op: Op<'_>) -> bool {
     op.attr(gpux_attr::QUEUE) == Some(queue_attribute(op.context(), "wgmma"))
 }
 
@@ -182,7 +186,7 @@ pub(super) fn zeros<'c>(op: Op<'c>) -> Option<Op<'c>> {
     if [blocks * ROWS.unsigned_abs(), 4 * groups * neighbors] != [rows, columns].map(i64::unsigned_abs) {
         return None;
     }
-    let numbers = Type::vector(&sizes, registers.number);
+    let numbers = registers.fragment();
     let zeros = constant_zeros(op, &sizes, registers.number)?;
     let zeros = if zeros.ty() == numbers {
         zeros

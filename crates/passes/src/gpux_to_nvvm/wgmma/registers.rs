@@ -81,6 +81,11 @@ impl<'c> Registers<'c> {
         [self.blocks, groups, 2, self.neighbors]
     }
 
+    /// A thread's numbers.
+    pub fn fragment(&self) -> Type<'c> {
+        Type::vector(&self.sizes().map(|size| size as u64), self.number)
+    }
+
     /// Neighbors.
     pub fn row(&self) -> Type<'c> {
         vector(self.neighbors, self.number)

@@ -2,57 +2,209 @@
 //!
 //! The values that a loop carries are registers, which are written at the end of each iteration. `ptxas` leaves an accumulator in flight where it
 //! is only if it stays in its place: added to what was there. Else it waits for the multiplication first, and moves the registers
-//! (C7506 to C7520). Unrolled as often as it takes until each is in its place again, the loop moves nothing. A remark says so.
+//! (C7506 to C7520). Unrolled as often as it takes until each is in its place again (modulo variable expansion: Lam, PLDI 1988), the loop
+//! moves nothing. The iterations that are left over after the unrolled loop are few: each of them waits for all that is in flight.
+//!
+//! A loop that can't be unrolled, or would have to be unrolled too often, stays as it is: a remark says so.
 
-use super::fragments::{InFlight, in_flight};
+mod turns;
+
+use self::turns::{Older, Place, Turns};
+use super::fragments::{InFlight, in_flight, is_of_warpgroups};
 use super::is_accumulator;
-use async_dialects::names::gpux;
+use super::registers::Registers;
+use crate::utils::builders::{compare, new_else};
+use async_dialects::names::{gpux, gpux_attr};
+use async_dialects::types::queue_attribute;
+use async_mlir::arith::Predicate;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::ir::{Block, Definition, Op, Value};
+use async_mlir::ir::{Block, Definition, Op, OpBuilder, Value, int_attr};
+use async_mlir::loops;
 use async_mlir::names::scf;
+use rustc_hash::FxHashSet;
+use std::cmp::Reverse;
 
-/// Remarks on what is in flight at the end of `block`, the body of a loop, and goes to another place.
-pub(super) fn remark(block: Block<'_>) {
-    let Some(end) = block.terminator().filter(|end| end.is(scf::YIELD)) else {
+/// Unrolls the loops around `multiplications`, in counted form, in which accumulators in flight take turns. Returns how many it unrolls;
+/// handles to these and to what is in them may be dangling afterwards.
+pub(in super::super) fn unroll(multiplications: &[Op<'_>]) -> u64 {
+    let mut seen = FxHashSet::default();
+    let around = multiplications.iter().filter_map(|op| op.parent());
+    let mut found: Vec<Op> = around.filter(|op| seen.insert(*op)).collect();
+    // Inner loops first: an outer one that is unrolled clones them.
+    found.sort_by_cached_key(|op| Reverse(op.ancestors().count()));
+    let unrolled = found.into_iter().filter_map(|op| {
+        let factor = Carried::of(op)?.turns.factor()?;
+        Some((factor, loops::unroll(op, factor)?))
+    });
+    let unrolled: Vec<_> = unrolled.collect();
+    for (factor, loops) in &unrolled {
+        let Some(remainder) = loops.remainder else {
+            continue;
+        };
+        settle(if *factor == 2 {
+            run_once(remainder)
+        } else {
+            remainder
+        });
+    }
+    unrolled.len() as u64
+}
+
+/// Puts an `scf.if` in the place of `remainder`, a loop of one iteration at most.
+fn run_once(remainder: Op<'_>) -> Op<'_> {
+    let location = remainder.location();
+    let [lower, upper] = [0, 1].map(|bound| remainder.operand(bound));
+    let carried: Vec<Value> = remainder.operands().skip(3).collect();
+    let types: Vec<_> = carried.iter().map(|value| value.ty()).collect();
+    let enters = compare(location, Predicate::SignedLess, lower, upper).before(remainder);
+    let branch = OpBuilder::new(scf::IF, location)
+        .operands(&[enters.result(0)])
+        .results(&types)
+        .regions(2)
+        .before(remainder);
+    branch.region(0).take_body(remainder.region(0));
+    if let Some(body) = branch.region(0).first() {
+        let mut values = vec![lower];
+        values.extend(&carried);
+        for (i, value) in values.into_iter().enumerate().rev() {
+            body.arg(i).replace_all_uses_with(value);
+            body.erase_arg(i);
+        }
+    }
+    new_else(branch, &carried);
+    let results: Vec<Value> = branch.results().collect();
+    remainder.replace_with(&results);
+    branch
+}
+
+/// Has nothing in flight where `remainder`, a loop or branch, begins, and at the end of an iteration, where accumulators are moved.
+fn settle(remainder: Op<'_>) {
+    wait_for_all(remainder);
+    let Some(body) = remainder.region(0).first() else {
         return;
     };
-    let is_loop = end.parent().is_some_and(|outer| outer.is(scf::FOR));
-    if !is_loop || !end.operands().any(is_accumulator) {
-        return;
+    // ptxas does not take a wait that leaves something in flight, and one for the rest, for a wait for all (C7515).
+    let waits = body
+        .ops()
+        .into_iter()
+        .filter(|op| op.is(gpux::WAIT_GROUP) && is_of_warpgroups(*op));
+    waits.for_each(|wait| wait.set_attr(gpux_attr::PENDING, int_attr(wait.context(), 32, 0)));
+    let Some(end) = body.terminator() else { return };
+    if !in_flight(body).left.is_empty() {
+        wait_for_all(end);
     }
-    let InFlight { left, .. } = in_flight(block);
-    for (i, value) in end
+    for (i, matrix) in end
         .operands()
         .enumerate()
         .filter(|(_, value)| is_accumulator(*value))
     {
-        let Some(multiplication) = value.defining_op().filter(|op| left.contains(op)) else {
-            continue;
-        };
-        // The induction variable comes first.
-        if let Some(place) = place(block, value).filter(|place| *place != i + 1) {
-            let message = format!(
-                "is in flight where it takes the place of another accumulator, from {} to {} of those values that the loop carries: \
-                 ptxas waits for it and moves its registers",
-                place - 1,
-                i
-            );
-            Diagnostic::remark(multiplication.location(), message).emit();
+        if let Some(registers) = Registers::of(matrix.ty(), end.context()) {
+            end.set_operand(i, moved(matrix, &registers, end));
         }
     }
 }
 
-/// Which argument of `block` the accumulator `value` is added to.
+/// Waits for all that is in flight, before `op`.
+fn wait_for_all(op: Op<'_>) {
+    let context = op.context();
+    OpBuilder::new(gpux::WAIT_GROUP, op.location())
+        .attr(gpux_attr::QUEUE, queue_attribute(context, "wgmma"))
+        .attr(gpux_attr::PENDING, int_attr(context, 32, 0))
+        .before(op);
+}
+
+/// Moves `matrix` to other registers, before `end`: LLVM would move it between multiplications.
+fn moved<'c>(matrix: Value<'c>, registers: &Registers<'c>, end: Op<'c>) -> Value<'c> {
+    let numbers = OpBuilder::new(gpux::READ_FRAGMENT, end.location())
+        .operands(&[matrix])
+        .results(&[registers.fragment()])
+        .before(end);
+    OpBuilder::new(gpux::WRITE_FRAGMENT, end.location())
+        .operands(&[numbers.result(0)])
+        .results(&[matrix.ty()])
+        .before(end)
+        .result(0)
+}
+
+/// Remarks on what is in flight at the end of `block`, the body of a loop, and goes to another place.
+pub(super) fn remark(block: Block<'_>) {
+    let Some(carried) = block.parent_op().and_then(Carried::of) else {
+        return;
+    };
+    for (to, from) in carried.turns.moved() {
+        let message = format!(
+            "is in flight where it takes the place of another accumulator, from {from} to {to} of those values that the loop carries: \
+             ptxas waits for it and moves its registers"
+        );
+        Diagnostic::remark(carried.multiplication(to).location(), message).emit();
+    }
+}
+
+/// What an `scf.for` hands from iteration to iteration.
+struct Carried<'c> {
+    end: Op<'c>,
+    /// The multiplication of the iteration that made each of the values last.
+    last: Vec<Option<Op<'c>>>,
+    turns: Turns,
+}
+
+impl<'c> Carried<'c> {
+    /// `None` if `op` is no such loop, or has no accumulators.
+    fn of(op: Op<'c>) -> Option<Self> {
+        let block = op.is(scf::FOR).then(|| op.region(0).first())??;
+        let end = block.terminator()?;
+        if !end.operands().any(is_accumulator) {
+            return None;
+        }
+        let InFlight { left, .. } = in_flight(block);
+        let (last, places) = end
+            .operands()
+            .map(|value| {
+                let last = value.defining_op().filter(|op| op.is(gpux::WGMMA));
+                let place = Place {
+                    from: place(block, value),
+                    multiplied: last.map(|op| left.get(&op).copied()),
+                };
+                (last, place)
+            })
+            .unzip();
+        let turns = Turns {
+            places,
+            older: older(block),
+        };
+        Some(Self { end, last, turns })
+    }
+
+    /// The multiplication that made what is in this place at the end of an iteration, this one or one before.
+    fn multiplication(&self, place: usize) -> Op<'c> {
+        let mut chain = self.turns.chain(place);
+        chain.find_map(|place| self.last[place]).unwrap_or(self.end)
+    }
+}
+
+/// What `block` does to groups that were in flight before it. What is nested in it commits and awaits nothing for sure.
+fn older(block: Block<'_>) -> Older {
+    let mut older = Older::default();
+    for op in block.ops().into_iter().filter(|op| is_of_warpgroups(*op)) {
+        if op.is(gpux::COMMIT_GROUP) {
+            older.commit();
+        } else if let Some(pending) = op.int_attr(gpux_attr::PENDING) {
+            older.wait(pending);
+        }
+    }
+    older
+}
+
+/// Which of the values that the loop carries the accumulator `value` was before this iteration of `block`, and is added to.
 fn place<'c>(block: Block<'c>, mut value: Value<'c>) -> Option<usize> {
     loop {
         match value.definition() {
-            Definition::Argument(of, number) => return (of == block).then_some(number),
-            Definition::Result(op, _) if op.is(gpux::WGMMA) => value = accumulator(op),
-            Definition::Result(..) => return None,
+            // The induction variable comes first.
+            Definition::Argument(of, number) if of == block && is_accumulator(value) => {
+                return number.checked_sub(1);
+            }
+            Definition::Result(op, _) if op.is(gpux::WGMMA) => value = op.operand(op.num_operands() - 1),
+            _ => return None,
         }
     }
-}
-
-fn accumulator(op: Op<'_>) -> Value<'_> {
-    op.operand(op.num_operands() - 1)
 }
