@@ -29,7 +29,8 @@ gpu.module @shared {
       scf.yield %ready : !async.token
     }
     scf.if %first {
-      async.await %u
+      %both = async.join %t, %u
+      async.await %both
       %w = memref.load %b[%at] : !Slot
       memref.store %w, %out[%at] : !Row
     }

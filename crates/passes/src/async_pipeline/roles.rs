@@ -30,9 +30,16 @@ pub(super) fn awaited<'c>(op: Op<'c>) -> Option<Vec<Value<'c>>> {
         return None;
     }
     let ops = op.regions().filter_map(Region::first).flat_map(Block::ops);
-    let rest: Vec<Op> = ops.filter(|op| !op.is(scf::YIELD)).collect();
-    let awaits = !rest.is_empty() && rest.iter().all(|op| op.is(async_::AWAIT));
-    awaits.then(|| rest.iter().flat_map(|op| op.operands()).collect())
+    // Upstream's await takes one token: several are joined.
+    let (awaits, rest): (Vec<Op>, Vec<Op>) = ops
+        .filter(|op| !op.is(scf::YIELD))
+        .partition(|op| op.is(async_::AWAIT));
+    if awaits.is_empty() || !rest.iter().all(|op| op.is(async_::JOIN)) {
+        return None;
+    }
+    let joined: FxHashSet<Value> = rest.iter().flat_map(|op| op.results()).collect();
+    let tokens = awaits.iter().chain(&rest).flat_map(|op| op.operands());
+    Some(tokens.filter(|token| !joined.contains(token)).collect())
 }
 
 /// Returns true if `op` awaits tokens and does nothing else, for all threads or for those of some warps.

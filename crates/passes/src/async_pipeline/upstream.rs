@@ -12,7 +12,7 @@
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::own_ops;
-use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
+use crate::utils::tokens::{await_dependencies, inline_async_regions, joined_tokens, refuse_token_arguments};
 use async_dialects::names::{async_, gpux, gpux_attr};
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Definition, Op, OpBuilder, Region, Use, Value, index_attr};
@@ -164,7 +164,7 @@ impl<'c> Writer<'c> {
         let joins = own_ops(function).into_iter().filter(|op| op.is(async_::JOIN));
         for join in joins.collect::<Vec<Op>>() {
             if join.has_uses() {
-                let tokens = joined(join);
+                let tokens = joined_tokens(join);
                 let youngest = match tokens.as_slice() {
                     [] => self.empty_group(join, None),
                     [one] => *one,
@@ -249,7 +249,7 @@ fn group<'c>(op: Op<'c>, copies: &[Value<'c>]) -> OpBuilder<'c> {
 fn waits(function: Op<'_>) {
     for wait in own_ops(function).into_iter().filter(|op| op.is(async_::AWAIT)) {
         // The last one is likely to be the youngest; then the other waits have nothing left to do.
-        for token in joined(wait).into_iter().rev() {
+        for token in joined_tokens(wait).into_iter().rev() {
             OpBuilder::new(nvgpu::DEVICE_ASYNC_WAIT, wait.location())
                 .operands(&[token])
                 .before(wait);
@@ -270,25 +270,6 @@ fn close<'c>(open: &mut Vec<Op<'c>>, upstream: &FxHashMap<Op<'c>, Op<'c>>) {
     for copy in open.drain(..) {
         copy.replace_with(&vec![made; copy.num_results()]);
     }
-}
-
-/// What `op`, an await or a join, is for: no joins, and nothing that is complete.
-fn joined(op: Op<'_>) -> Vec<Value<'_>> {
-    let mut seen = FxHashSet::default();
-    let mut found = Vec::new();
-    let mut work: Vec<Value> = op.operands().collect();
-    work.reverse();
-    while let Some(token) = work.pop() {
-        if !seen.insert(token) {
-            continue;
-        }
-        match token.defining_op() {
-            Some(op) if op.is(async_::JOIN) => work.extend(op.operands().rev()),
-            Some(op) if op.is(async_::READY) => {}
-            _ => found.push(token),
-        }
-    }
-    found
 }
 
 /// Returns true if `token` is that of a group which is made after all of `tokens` are there.

@@ -11,6 +11,7 @@ use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, Walk};
 use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::pass::PassError;
+use rustc_hash::FxHashSet;
 
 /// Returns true if `function` takes or returns tokens.
 pub(crate) fn has_tokens(function: Op<'_>) -> bool {
@@ -171,6 +172,26 @@ pub(crate) fn without_joins<'c>(tokens: impl Iterator<Item = Value<'c>>) -> (Vec
         }
     }
     (joined, joins)
+}
+
+/// The tokens that `op`, an await or a join, stands for, in order: those of joins in the place of the joins, and none that are complete from the
+/// beginning.
+pub(crate) fn joined_tokens(op: Op<'_>) -> Vec<Value<'_>> {
+    let mut seen = FxHashSet::default();
+    let mut found = Vec::new();
+    let mut work: Vec<Value> = op.operands().collect();
+    work.reverse();
+    while let Some(token) = work.pop() {
+        if !seen.insert(token) {
+            continue;
+        }
+        match token.defining_op() {
+            Some(op) if op.is(async_::JOIN) => work.extend(op.operands().rev()),
+            Some(op) if op.is(async_::READY) => {}
+            _ => found.push(token),
+        }
+    }
+    found
 }
 
 /// Awaits the dependencies of operations right before them.

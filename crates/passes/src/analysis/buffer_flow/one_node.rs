@@ -3,6 +3,7 @@
 use super::super::cfg::RegionFlow;
 use super::super::warps::warps_of_arm;
 use super::Reader;
+use crate::utils::tokens::joined_tokens;
 use async_dialects::completion::Completion;
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -24,7 +25,7 @@ impl<'c> Reader<'_, 'c> {
             };
             for wait in block.ops().into_iter().filter(|inner| inner.is(async_::AWAIT)) {
                 let awaited = self
-                    .tokens(wait.operands())
+                    .tokens(joined_tokens(wait).into_iter())
                     .into_iter()
                     .map(|token| (token, warps));
                 self.at(node).awaits_of_warps.extend(awaited);
