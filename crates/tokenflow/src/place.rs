@@ -20,6 +20,7 @@ mod form_groups;
 mod incremental;
 mod least;
 mod legality;
+mod needed_groups;
 mod open_groups;
 mod peeling;
 mod points;

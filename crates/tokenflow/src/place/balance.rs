@@ -13,9 +13,14 @@
 use super::QueuePlacer;
 use super::diamond::{ArmCommit, CommitCounts, Diamond, GraphDiamonds, total};
 use super::incremental::{Change, Incremental, TrialResult};
+use super::needed_groups::NeededGroups;
 use crate::counts::QueueSolution;
 use crate::program::{Await, Commits, Graph, Item, Slot};
 use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
+
+/// Up to so many diamonds, debug builds check whether each that is said to be needed is.
+const CHECKED: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
@@ -68,7 +73,7 @@ impl QueuePlacer<'_> {
             let none = self.trial(graphs, base, vec![Form::Off; all.len()]);
             self.one_by_one(graphs, base, none)
         });
-        best = self.prune(graphs, base, best);
+        best = self.prune(graphs, &all, base, best);
         self.balanced.replace(Some(best.solution.clone()));
         Balanced {
             forces_least: best.solution.commits != base.commits && self.forces_least(&best.solution),
@@ -165,33 +170,56 @@ impl QueuePlacer<'_> {
     }
 
     /// Turns off what makes no await force less, outer diamonds first.
-    fn prune(&self, graphs: &[GraphDiamonds], base: &QueueSolution, best: Trial) -> Trial {
+    fn prune(&self, graphs: &[GraphDiamonds], all: &[&Diamond], base: &QueueSolution, best: Trial) -> Trial {
         let mut best = best;
         let mut trials = self.trials;
-        let mut around = self.around(graphs, base, &best);
+        let mut needed = self.needed_groups(&best.solution);
+        let mut around = OnceCell::new();
         for d in (0..best.forms.len()).rev() {
             if best.rendered.effects[d] != BalanceEffect::Evened || trials == 0 {
                 continue;
             }
+            let is_needed =
+                |needed: &NeededGroups| all[d].after.is_some_and(|slot| needed.need_on_all_paths(slot));
+            if needed.as_ref().is_some_and(is_needed) {
+                debug_assert!(
+                    best.forms.len() > CHECKED || self.without(graphs, base, &best, d).is_none(),
+                    "what is needed can't be turned off"
+                );
+                continue;
+            }
             trials -= 1;
-            if let Some(around) = &mut around {
+            around.get_or_init(|| self.around(graphs, base, &best));
+            if let Some(around) = around.get_mut().and_then(Option::as_mut) {
                 match around.try_without(d, &best.forms) {
                     TrialResult::More => continue,
                     TrialResult::NoMore(changed) if changed.solution.uncovered != base.uncovered => continue,
                     TrialResult::NoMore(_) | TrialResult::Unknown => {}
                 }
             }
-            let mut forms = best.forms.clone();
-            forms[d] = Form::Off;
-            let trial = self.trial(graphs, base, forms);
-            if trial.solution.uncovered == base.uncovered
-                && self.compare(&best.solution, &trial.solution).more.is_empty()
-            {
+            if let Some(trial) = self.without(graphs, base, &best, d) {
                 best = trial;
-                around = self.around(graphs, base, &best);
+                needed = self.needed_groups(&best.solution);
+                around = OnceCell::new();
             }
         }
         best
+    }
+
+    /// Turns diamond `d` off; `None` if that makes some await force more.
+    fn without(
+        &self,
+        graphs: &[GraphDiamonds],
+        base: &QueueSolution,
+        best: &Trial,
+        d: usize,
+    ) -> Option<Trial> {
+        let mut forms = best.forms.clone();
+        forms[d] = Form::Off;
+        let trial = self.trial(graphs, base, forms);
+        let is_as_good = trial.solution.uncovered == base.uncovered
+            && self.compare(&best.solution, &trial.solution).more.is_empty();
+        is_as_good.then_some(trial)
     }
 
     /// Returns what turns single diamonds of `best` off, if its body allows that.

@@ -48,7 +48,17 @@ impl QueuePlacer<'_> {
         if let Some(known) = self.grouped.borrow().iter().find(is_same) {
             return known.found.clone();
         }
-        let found = self.form_groups_anew(base, columns);
+        let all_needed = self.needed_groups(base).is_some_and(|needed| needed.are_all());
+        let found = if all_needed {
+            debug_assert_eq!(
+                self.form_groups_anew(base, columns),
+                *base,
+                "all groups are needed"
+            );
+            base.clone()
+        } else {
+            self.form_groups_anew(base, columns)
+        };
         self.grouped.borrow_mut().push(Grouped {
             base: base.commits.clone(),
             columns: columns.to_vec(),

@@ -1,0 +1,276 @@
+//! Commits that are known to be needed, without a trial.
+//!
+//! In a straight line whose steps commit as much on all paths, groups have numbers, and a wait that leaves `n` of `m` groups in
+//! flight completes group `m - n - 1` and all before. If that is the group of the youngest operation that may be awaited, the wait
+//! has to complete it, and nothing after it. Were it merged with the next group, or were a path to lack a commit between the two and
+//! the await, the wait would complete an operation of the next group as well, which may be in flight at the same time: what
+//! operations a step issues does not depend on other steps.
+//!
+//! Conservative: nothing is known where nested graphs commit, await or repeat.
+
+use super::QueuePlacer;
+use super::queue::touches;
+use crate::counts::{Count, QueueSolution};
+use crate::program::{Item, Queue, Slot, Token};
+use crate::straight_line::{Step, StraightLine};
+use rustc_hash::FxHashMap;
+
+/// The groups of a straight line.
+pub(super) struct NeededGroups {
+    groups: Vec<Group>,
+    /// The group that is committed at a slot.
+    by_slot: FxHashMap<usize, usize>,
+}
+
+#[derive(Default)]
+struct Group {
+    has_operations: bool,
+    /// How many younger groups an await leaves in flight that has to complete this one: the most of all such awaits, if there are any.
+    in_flight: Option<usize>,
+    /// True if it is among those, and an operation is in the first of them.
+    is_left_in_flight: bool,
+}
+
+impl NeededGroups {
+    /// Returns true if no commit can be left out, alone or with others: some await would complete more, or an open group.
+    pub fn are_all(&self) -> bool {
+        // Each of them has operations, then.
+        self.groups.iter().all(|group| group.in_flight.is_some())
+    }
+
+    /// Returns true if some await completes more once a path has no commit at `slot`, and others do.
+    pub fn need_on_all_paths(&self, slot: Slot) -> bool {
+        let group = self.by_slot.get(&(slot.0 as usize));
+        group.is_some_and(|group| self.groups[*group].is_left_in_flight)
+    }
+}
+
+impl QueuePlacer<'_> {
+    /// The groups of `solution`; `None` if nothing is known of them.
+    pub(super) fn needed_groups(&self, solution: &QueueSolution) -> Option<NeededGroups> {
+        let body = self
+            .body()
+            .filter(|_| !self.reads() && solution.uncovered.is_empty())?;
+        let mut reader = Reader {
+            queue: self.queue,
+            solution,
+            group_of: vec![0; self.program.tokens as usize],
+            found: NeededGroups {
+                groups: Vec::new(),
+                by_slot: FxHashMap::default(),
+            },
+            open: Group::default(),
+        };
+        for step in 0..body.line.len() {
+            match body.line.step(body.program, body.program_info, step) {
+                Step::Start(slot) => reader.commit(body.line, step, slot)?,
+                Step::Item(item, info) => {
+                    let repeats = matches!(item, Item::Repeat(_)) || info.iter().any(|info| info.has_loop);
+                    if repeats || info.iter().any(|info| !info.awaits.is_empty()) {
+                        return None;
+                    }
+                    reader.item(item);
+                    reader.commit(body.line, step, item.after())?;
+                }
+            }
+        }
+        Some(reader.finish())
+    }
+}
+
+struct Reader<'a> {
+    queue: Queue,
+    solution: &'a QueueSolution,
+    /// The youngest group that a token's operations may be in.
+    group_of: Vec<usize>,
+    found: NeededGroups,
+    open: Group,
+}
+
+impl Reader<'_> {
+    fn item(&mut self, item: &Item) {
+        let group = self.found.groups.len();
+        match item {
+            Item::Issue { token, .. } => token.iter().for_each(|token| self.define(*token, group)),
+            Item::Nested(nested) => nested.results.iter().for_each(|token| self.define(*token, group)),
+            Item::Join { token, of } => self.define(*token, self.youngest(of)),
+            Item::Await { site, tokens, .. } => {
+                if let Some(count) = self.solution.waits[site.0 as usize] {
+                    self.wait(count, self.youngest(tokens));
+                }
+            }
+            _ => {}
+        }
+        self.open.has_operations |= touches(item, self.queue);
+    }
+
+    fn define(&mut self, token: Token, group: usize) {
+        self.group_of[token.0 as usize] = group;
+    }
+
+    fn youngest(&self, tokens: &[Token]) -> usize {
+        let groups = tokens.iter().map(|token| self.group_of[token.0 as usize]);
+        groups.max().unwrap_or(0)
+    }
+
+    /// Notes a wait for operations of `group` and older ones.
+    fn wait(&mut self, count: Count, group: usize) {
+        let groups = &mut self.found.groups;
+        let n = usize::from(count.n);
+        if !count.clamped && group + 1 + n == groups.len() {
+            groups[group].in_flight = groups[group].in_flight.max(Some(n));
+        }
+    }
+
+    /// Reads what is committed in `step`; `None` if that is more than one group, after the step.
+    fn commit(&mut self, line: &StraightLine, step: usize, after: Option<Slot>) -> Option<()> {
+        let commits = &self.solution.commits;
+        for slot in line.slots(step..step + 1).filter(|slot| commits[*slot] > 0) {
+            if after != Some(Slot(u32::try_from(slot).ok()?)) || commits[slot] > 1 {
+                return None;
+            }
+            self.found.by_slot.insert(slot, self.found.groups.len());
+            self.found.groups.push(std::mem::take(&mut self.open));
+        }
+        Some(())
+    }
+
+    fn finish(mut self) -> NeededGroups {
+        let groups = &mut self.found.groups;
+        let mut end = 0;
+        for i in 1..groups.len() {
+            // Those that are in flight begin with the next group.
+            if let Some(n) = groups[i - 1].in_flight.filter(|_| groups[i].has_operations) {
+                end = end.max(i + n);
+            }
+            groups[i].is_left_in_flight = i < end;
+        }
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::diamond::diamonds;
+    use super::*;
+    use crate::oracle::build::{Build, Q};
+    use crate::oracle::generate::config;
+    use crate::program::{Commits, Program};
+    use crate::solve::Options;
+    use std::cell::Cell;
+
+    /// Copies, of which some are under a condition, and awaits: of one of the two oldest or a choice of them, and in the end of all.
+    fn window(steps: &[u8]) -> Program {
+        let mut b = Build::new();
+        let mut tokens = Vec::new();
+        for &kind in steps {
+            match kind {
+                0 => tokens.push(b.copy()),
+                1 | 2 => tokens.extend(b.if_else(|b| [b.copy()], |b| [b.ready()])),
+                3 => tokens.extend(b.if_else(|b| [b.copy()], |b| [b.copy()])),
+                _ if tokens.len() < 2 => {}
+                4..7 => {
+                    b.await_all(&[tokens.remove(0)]);
+                }
+                7 => {
+                    b.await_all(&[tokens.remove(1)]);
+                }
+                _ => {
+                    let [older, newer] = [tokens.remove(0), tokens.remove(0)];
+                    tokens.extend(b.if_else(|_| [older], |_| [newer]));
+                }
+            }
+        }
+        for token in tokens {
+            b.await_all(&[token]);
+        }
+        b.finish()
+    }
+
+    /// One group after each step.
+    fn even(program: &Program) -> Commits {
+        let mut commits = vec![0; program.slots as usize];
+        for item in &program.body.blocks[0].items {
+            if let (Item::Nested(_) | Item::Issue { .. }, Some(slot)) = (item, item.after()) {
+                commits[slot.0 as usize] = 1;
+            }
+        }
+        commits
+    }
+
+    #[test]
+    fn groups_that_are_awaited_one_by_one_are_all_needed() {
+        let rolling = [[0, 1, 3], [4, 4, 4]].concat().repeat(8);
+        for steps in [[0, 1, 3].repeat(8), rolling] {
+            let program = window(&steps);
+            let placer = QueuePlacer::new(&program, Q, &Options::default());
+            let needed = placer.needed_groups(&placer.solve(even(&program)));
+            assert!(needed.is_some_and(|needed| needed.are_all()));
+        }
+    }
+
+    #[test]
+    fn groups_that_are_awaited_together_are_not() {
+        let mut b = Build::new();
+        for _ in 0..30 {
+            let tokens = [b.copy(), b.copy()];
+            b.await_all(&tokens);
+        }
+        let program = b.finish();
+        let placer = QueuePlacer::new(&program, Q, &Options::default());
+        let needed = placer.needed_groups(&placer.solve(even(&program)));
+        assert!(needed.is_some_and(|needed| !needed.are_all()));
+    }
+
+    /// Without one of them, or with fewer on some paths, some await completes more, or an open group.
+    #[test]
+    fn what_is_needed_is_needed() {
+        let (all, some) = (Cell::new(0), Cell::new(0));
+        let mut runner = proptest::test_runner::TestRunner::new(config(400));
+        let steps = proptest::collection::vec(0..9_u8, 24..40);
+        let result = runner.run(&steps, |steps| {
+            let program = window(&steps);
+            let placer = QueuePlacer::new(&program, Q, &Options::default());
+            let base = placer.solve(even(&program));
+            let Some(needed) = placer.needed_groups(&base) else {
+                return Ok(());
+            };
+            let is_worse = |commits: Commits| {
+                let other = placer.solve(commits);
+                let is_open = !other.uncovered.is_empty();
+                is_open || !placer.compare(&base, &other).forces_no_more()
+            };
+            let committed = || (0..base.commits.len()).filter(|slot| base.commits[*slot] > 0);
+            if needed.are_all() {
+                all.set(all.get() + 1);
+                for slot in committed() {
+                    let mut commits = base.commits.clone();
+                    commits[slot] = 0;
+                    proptest::prop_assert!(is_worse(commits));
+                }
+            }
+            let graphs = diamonds(&program.body, &placer.program_info.root);
+            for diamond in graphs.iter().flat_map(|graph| &graph.diamonds) {
+                let Some(after) = diamond.after.filter(|slot| needed.need_on_all_paths(*slot)) else {
+                    continue;
+                };
+                // In the arm that copies alone.
+                let mut commits = base.commits.clone();
+                let copies = placer.solve(program.one_group_each(Q)).commits;
+                let Some(line) = placer.body().map(|body| body.line) else {
+                    continue;
+                };
+                let step = line.step_of(after.0 as usize);
+                let slots = line.slots(step..step + 1);
+                commits[slots.clone()].copy_from_slice(&copies[slots]);
+                if commits.iter().sum::<u32>() == base.commits.iter().sum::<u32>() {
+                    some.set(some.get() + 1);
+                    proptest::prop_assert!(is_worse(commits));
+                }
+            }
+            Ok(())
+        });
+        assert!(result.is_ok(), "{result:?}");
+        assert!(all.get() > 0 && some.get() > 0, "{all:?}, {some:?}");
+    }
+}
