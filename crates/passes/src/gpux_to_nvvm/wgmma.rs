@@ -9,13 +9,14 @@
 //! **A from registers** is read until a wait, which takes its registers as well: they are not given to other values before.
 //!
 //! **Fences** stand before the first multiplication of several in a row, between which nothing else accesses
-//! accumulators, and where an instruction of another shape adds to the same registers. What begins with
+//! accumulators or branches, and where an instruction of another shape adds to the same registers ([`fences`]). What begins with
 //! zeros is not added to them (`scale-d`): LLVM would write them right before the instruction, after the fence.
 //!
 //! **Refusals.** Matrices that are no matrices of a warpgroup's registers, accumulators that functions hand to each other, those that upstream would store elsewhere, and A in registers
 //! that a loop hands on while it is read.
 
 mod descriptors;
+mod fences;
 mod fragments;
 mod product;
 mod registers;
@@ -31,7 +32,7 @@ use async_dialects::names::gpux;
 use async_mlir::calls::is_call;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::{Location, Type};
-use async_mlir::names::{builtin, nvgpu, nvvm};
+use async_mlir::names::{builtin, nvgpu};
 use async_mlir::nvgpu::accumulated_matrix;
 use async_mlir::pass::PassError;
 use async_mlir::types::vector_shape;
@@ -62,7 +63,7 @@ pub(super) fn lower<'c>(
     let blocks = ops.iter().flat_map(|op| op.regions()).flat_map(Region::blocks);
     let mut reads = Vec::new();
     for block in blocks {
-        fence(block);
+        fences::insert(block);
         rotations::remark(block);
         reads.extend(fragments::reads(block)?);
     }
@@ -165,39 +166,6 @@ fn refuse_stores<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
         }
     }
     Ok(())
-}
-
-/// Puts fences into a block. PTX asks for one before the first multiplication, and after any other access of registers that one
-/// adds to or reads; instructions of the same shape need none between them.
-fn fence(block: Block<'_>) {
-    let mut fenced = false;
-    for op in block.ops() {
-        if op.is(gpux::WGMMA) {
-            if !fenced || adds_to_other_shape(op) {
-                OpBuilder::new(nvvm::WGMMA_FENCE_ALIGNED, op.location()).before(op);
-            }
-            fenced = true;
-        } else if op.is(nvvm::WGMMA_FENCE_ALIGNED) {
-            fenced = true;
-        } else if op.num_regions() > 0 || is_call(op) || op.operands().chain(op.results()).any(is_accumulator)
-        {
-            // What it does to registers is not known, or it accesses those of an accumulator.
-            fenced = false;
-        } else if op.is(nvgpu::MBARRIER_TRY_WAIT_PARITY) {
-            // It becomes a loop, after which ptxas wants another fence (C7519).
-            fenced = false;
-        }
-    }
-}
-
-/// Returns true if `op` adds to the result of a multiplication whose instructions have another K.
-fn adds_to_other_shape(op: Op<'_>) -> bool {
-    let k = |op: Op<'_>| Product::of(op).instruction_k();
-    let before = op
-        .operand(2)
-        .defining_op()
-        .filter(|before| before.is(gpux::WGMMA));
-    before.is_some_and(|before| k(before) != k(op))
 }
 
 fn is_accumulator(value: Value<'_>) -> bool {
