@@ -120,7 +120,7 @@ impl Pass for GpuxToNvvm {
             lowering.lower(op, &mut buffers);
         }
         for (function, elects) in by_function(elects) {
-            elect::lower(function, &elects);
+            elect::lower(function, &elects)?;
         }
         warp_numbers.into_iter().for_each(write_out_number);
         let multiplied = multiplications.iter().filter(|op| op.is(gpux::WGMMA)).count() as u64;
