@@ -11,7 +11,7 @@
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is decided by `--gpux-tokens-to-groups`. Operations
 //! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken
-//! for ([`spaces`]). More workgroup memory than a block has ([`static_memory`]).
+//! for ([`spaces`]). Descriptors of matrices that functions hand to each other. More workgroup memory than a block has ([`static_memory`]).
 
 mod buffers;
 mod copies;
@@ -98,6 +98,7 @@ impl Pass for GpuxToNvvm {
         let device = check_counted(root)?;
         check_chip(root, &device, cx.str("chip"))?;
         spaces::check(root)?;
+        wgmma::refuse_descriptors(root)?;
         static_memory::check(root, cx.str("chip"))?;
         let Device {
             copies,

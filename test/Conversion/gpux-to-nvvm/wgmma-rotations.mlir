@@ -7,7 +7,8 @@
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 
 gpu.module @m {
-  gpu.func @take_turns(%a: !a, %n: index) kernel {
+  gpu.func @take_turns(%n: index) kernel {
+    %a = ub.poison : !a
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
@@ -22,7 +23,8 @@ gpu.module @m {
     gpu.return
   }
 
-  gpu.func @stays(%a: !a, %n: index) kernel {
+  gpu.func @stays(%n: index) kernel {
+    %a = ub.poison : !a
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
@@ -37,7 +39,8 @@ gpu.module @m {
     gpu.return
   }
 
-  gpu.func @complete(%a: !a, %n: index) kernel {
+  gpu.func @complete(%n: index) kernel {
+    %a = ub.poison : !a
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc

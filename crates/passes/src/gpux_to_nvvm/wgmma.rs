@@ -12,24 +12,25 @@
 //! accumulators or branches, and where an instruction of another shape adds to the same registers ([`fences`]). What begins with
 //! zeros is not added to them (`scale-d`): LLVM would write them right before the instruction, after the fence.
 //!
-//! **Refusals.** Matrices that are no matrices of a warpgroup's registers, accumulators that functions hand to each other, those that upstream would store elsewhere, and A in registers
+//! **Refusals.** Matrices that are no matrices of a warpgroup's registers, accumulators and descriptors that functions hand to each other, accumulators that upstream would store elsewhere, and A in registers
 //! that a loop hands on while it is read.
 
 mod descriptors;
 mod fences;
 mod fragments;
+mod handed_on;
 mod product;
 mod registers;
 mod rotations;
 mod store;
 
 use self::descriptors::Descriptors;
+pub(super) use self::handed_on::refuse_descriptors;
 use self::product::Product;
 use self::registers::{Accumulators, MOST_REGISTERS, Registers};
 use super::buffers::Buffers;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
 use async_dialects::names::gpux;
-use async_mlir::calls::is_call;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::{builtin, nvgpu};
@@ -53,7 +54,7 @@ pub(super) fn lower<'c>(
         .filter(|op| op.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR));
     let zeros: Vec<Op> = inits.filter_map(fragments::zeros).collect();
     let ops = function.self_and_nested();
-    refuse_calls(&ops)?;
+    handed_on::refuse_accumulators(&ops)?;
     refuse_stores(&ops)?;
     for &op in &ops {
         if op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR) {
@@ -122,26 +123,6 @@ fn refuse_sizes<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
                 "has {ty}, which the registers of a warpgroup can't be, {MOST_REGISTERS} of 32 bits in each thread"
             );
             return Err(PassError::new(op, message));
-        }
-    }
-    Ok(())
-}
-
-/// Returns an error if an accumulator is an argument or a result of a function.
-fn refuse_calls<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
-    for &op in ops {
-        let handed_on = if op.is_function() {
-            op.region(0)
-                .first()
-                .is_some_and(|entry| entry.args().any(is_accumulator))
-        } else {
-            let leaves = op.is_terminator() && op.parent().is_some_and(Op::is_function);
-            let hands_on = is_call(op) || leaves && op.successors().len() == 0;
-            hands_on && op.operands().chain(op.results()).any(is_accumulator)
-        };
-        if handed_on {
-            let message = "hands an accumulator from function to function, which its registers can't follow";
-            return Err(PassError::new(op, message).note(op, "run --gpux-inline-calls first"));
         }
     }
     Ok(())
