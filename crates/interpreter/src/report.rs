@@ -4,6 +4,7 @@ mod adopt;
 mod bulk;
 mod waits;
 mod warpgroup;
+mod warps;
 
 pub use self::bulk::MAX_TX;
 use self::waits::Waits;
@@ -222,34 +223,6 @@ impl Problem {
             other: awaited,
             message: format!("fails as call {call} of the device, as it was told to"),
             advice: "",
-        }
-    }
-
-    /// A thread comes to an operation of some lanes of its warp, and does not name itself.
-    #[must_use]
-    pub fn not_in_mask(at: Spot) -> Self {
-        Self {
-            kind: "divergent-warp",
-            note: false,
-            rank: 0,
-            at,
-            other: None,
-            message: "the thread is not in the mask that it waits with".into(),
-            advice: "let the mask name all threads that come to it together",
-        }
-    }
-
-    /// Threads of a warp stand at an operation of the whole warp that others don't come to.
-    #[must_use]
-    pub fn divergent_warp(at: Spot, other: Option<Spot>) -> Self {
-        Self {
-            kind: "divergent-warp",
-            note: false,
-            rank: 0,
-            at,
-            other,
-            message: "this is an operation of a whole warp, and not all of its threads come to it".into(),
-            advice: "let all threads of the warp reach it: take it out of the condition",
         }
     }
 

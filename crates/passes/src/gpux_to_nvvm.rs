@@ -11,7 +11,7 @@
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is decided by `--gpux-tokens-to-groups`. Operations
 //! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken
-//! for ([`spaces`]). More workgroup memory than a block has ([`static_memory`]).
+//! for ([`spaces`]). Descriptors of matrices that functions hand to each other. More workgroup memory than a block has ([`static_memory`]).
 
 mod buffers;
 mod copies;
@@ -102,6 +102,7 @@ impl Pass for GpuxToNvvm {
         let device = check_counted(root)?;
         check_chip(root, &device, cx.str("chip"))?;
         spaces::check(root)?;
+        wgmma::refuse_descriptors(root)?;
         static_memory::check(root, cx.str("chip"))?;
         let unrolled = wgmma::unroll(&device.multiplications);
         // It clones operations.
@@ -131,7 +132,7 @@ impl Pass for GpuxToNvvm {
             lowering.lower(op, &mut buffers);
         }
         for (function, elects) in by_function(elects) {
-            elect::lower(function, &elects);
+            elect::lower(function, &elects)?;
         }
         warp_numbers.into_iter().for_each(write_out_number);
         let multiplied = multiplications.iter().filter(|op| op.is(gpux::WGMMA)).count() as u64;

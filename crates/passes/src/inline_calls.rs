@@ -2,8 +2,9 @@
 //!
 //! **Condition.** Device code in `gpu.module`s.
 //!
-//! **Effect.** No call is left of a function that takes or returns tokens, that is an `async.func`, or that allocates memory
-//! of the workgroup: tokens are counted in one function, and each call has workgroup memory of its own. What those
+//! **Effect.** No call is left of a function that takes or returns tokens, or accumulators or descriptors of a warpgroup's matrices, that
+//! is an `async.func`, or that allocates memory of the workgroup: tokens are counted in one function, accumulators stay in their
+//! registers, and each call has workgroup memory of its own. What those
 //! functions call in turn is inlined first, so a function that would have such a call goes too. Other calls stay. A
 //! function that was inlined and is not called any more is erased, if it is private or could not be lowered by itself;
 //! so is a private one of this kind that nothing calls.
@@ -11,13 +12,16 @@
 //! **Refusals.** Recursion, functions without a body, `no_inline`, and a body of several blocks where only one may be.
 
 use crate::utils::device::is_workgroup_alloc;
-use crate::utils::tokens::has_tokens;
+use crate::utils::tokens::{has_tokens, takes_or_returns};
 use async_dialects::names::async_;
 use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
 use async_mlir::calls::{NotInlined, UsedSymbols, callee_name, inline, is_call, is_private_symbol};
+use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, Region};
+use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, builtin, gpu};
+use async_mlir::nvgpu::{accumulated_matrix, described_matrix};
 use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -264,9 +268,16 @@ fn why(function: Op<'_>) -> Option<&'static str> {
         Some("is asynchronous")
     } else if has_tokens(function) {
         Some("takes or returns tokens")
+    } else if function_type(function).is_some_and(|ty| takes_or_returns(ty, is_matrix)) {
+        Some("takes or returns matrices of a warpgroup")
     } else if function.self_and_nested().into_iter().any(is_workgroup_alloc) {
         Some("allocates memory of the workgroup")
     } else {
         None
     }
+}
+
+/// Returns true if `ty` is an accumulator, or describes a matrix that a warpgroup multiplies.
+fn is_matrix(ty: Type<'_>) -> bool {
+    accumulated_matrix(ty).or_else(|| described_matrix(ty)).is_some()
 }

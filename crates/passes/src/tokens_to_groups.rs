@@ -13,11 +13,12 @@
 //! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
 //! read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide stores are issued by one thread
 //! ([`mod@stores`]). What all threads of a block or warpgroup execute is checked first ([`together`]), and so is that nothing uses the result of a
-//! multiplication before it is complete ([`early_uses`]); fences are put before
+//! multiplication before it is complete ([`early_uses`]); commits of the input are looked at ([`mod@empty_groups`]); fences are put before
 //! what multiplications read that threads have written ([`proxies`]).
 
 mod early_uses;
 mod emit;
+mod empty_groups;
 mod escapes;
 mod explain;
 mod peel;
@@ -117,6 +118,7 @@ impl Pass for TokensToGroups {
         let mut skeleton = skeleton::read(op, &vocabulary, &FxHashSet::default());
         together::check(&skeleton)?;
         early_uses::check(&skeleton)?;
+        empty_groups::remark(op, &skeleton);
         proxies::fence(op, &skeleton);
         let silent = escapes::drain_escapes(&skeleton);
         if !silent.is_empty() {

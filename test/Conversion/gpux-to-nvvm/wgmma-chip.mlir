@@ -9,7 +9,8 @@
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 gpu.module @chip {
   // CHECK: error: 'gpux.wgmma' op needs sm_90a, the only GPU that has wgmma, but the chip is [[CHIP]]
-  gpu.func @chip(%a: !m) kernel {
+  gpu.func @chip() kernel {
+    %a = ub.poison : !m
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d = gpux.wgmma %a, %a, %c : !m, !m, !acc
     gpu.return

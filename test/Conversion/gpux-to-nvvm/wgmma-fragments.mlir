@@ -33,7 +33,8 @@ gpu.module @m {
   // CHECK: llvm.inline_asm has_side_effects "", "r,r,r,r,r,r,r,r" {{.*}} -> ()
   // CHECK: %[[READ:.*]] = llvm.inline_asm has_side_effects "", "=f,
   // CHECK: vector.from_elements {{.*}} : vector<1x8x2x2xf32>
-  gpu.func @two_steps(%numbers: vector<1x4x2x2xf16>, %b: !b) kernel {
+  gpu.func @two_steps(%numbers: vector<1x4x2x2xf16>) kernel {
+    %b = ub.poison : !b
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %a = gpux.write_fragment %numbers : vector<1x4x2x2xf16> to !p
     %d = gpux.wgmma %a, %b, %c : !p, !b, !acc
@@ -51,7 +52,8 @@ gpu.module @m {
   // CHECK-COUNT-8: setp.ne.b32 p, 1, 0;\0Awgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;
   // CHECK: wait.group.sync.aligned 0
   // CHECK-COUNT-2: has_side_effects "", "r,r,r,r,r,r,r,r,r,r,r,r,r,r,r,r"
-  gpu.func @two_blocks(%numbers: vector<2x8x2x2xbf16>, %sum: vector<2x1x2x2xf32>, %b: !bt) kernel {
+  gpu.func @two_blocks(%numbers: vector<2x8x2x2xbf16>, %sum: vector<2x1x2x2xf32>) kernel {
+    %b = ub.poison : !bt
     %c = gpux.write_fragment %sum : vector<2x1x2x2xf32> to !narrow
     %a = gpux.write_fragment %numbers : vector<2x8x2x2xbf16> to !q
     %d = gpux.wgmma %a, %b, %c {transpose_b} : !q, !bt, !narrow
@@ -67,7 +69,8 @@ gpu.module @m {
   // CHECK-NOT: mov.b32
   // CHECK: setp.ne.b32 p, 0, 0;\0Awgmma.mma_async.sync.aligned.m64n64k16.f16.f16.f16 {$0, {{.*}}, $15}, {$32, $33, $34, $35}, $36, p, 1, 1, 1;\0A}", "=r,
   // CHECK: has_side_effects "", "=r,{{.*}},15"
-  gpu.func @zeros(%numbers: vector<1x4x2x2xf16>, %b: !b) kernel {
+  gpu.func @zeros(%numbers: vector<1x4x2x2xf16>) kernel {
+    %b = ub.poison : !b
     %zeros = arith.constant dense<0.0> : vector<1x8x2x2xf16>
     %c = gpux.write_fragment %zeros : vector<1x8x2x2xf16> to !half
     %a = gpux.write_fragment %numbers : vector<1x4x2x2xf16> to !p
@@ -83,7 +86,8 @@ gpu.module @m {
   // CHECK-NOT: mma.init.accumulator
   // CHECK-COUNT-16: "mov.b32 $0, $1;", "=r,r"
   // CHECK: scf.for
-  gpu.func @zeros_of_upstream(%numbers: vector<1x4x2x2xf16>, %b: !b, %n: index) kernel {
+  gpu.func @zeros_of_upstream(%numbers: vector<1x4x2x2xf16>, %n: index) kernel {
+    %b = ub.poison : !b
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !half
@@ -104,7 +108,8 @@ gpu.module @m {
   // CHECK-NOT: has_side_effects "", "r,
   // CHECK: wait.group.sync.aligned 0
   // CHECK: has_side_effects "", "r,r,r,r,r,r,r,r"
-  gpu.func @wait_of_its_own(%numbers: vector<1x4x2x2xf16>, %others: vector<1x4x2x2xf16>, %b: !b) kernel {
+  gpu.func @wait_of_its_own(%numbers: vector<1x4x2x2xf16>, %others: vector<1x4x2x2xf16>) kernel {
+    %b = ub.poison : !b
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %a0 = gpux.write_fragment %numbers : vector<1x4x2x2xf16> to !p
     %a1 = gpux.write_fragment %others : vector<1x4x2x2xf16> to !p
@@ -130,7 +135,9 @@ gpu.module @m {
   // CHECK-COUNT-3: nvvm.wgmma.mma_async
   // CHECK: has_side_effects "", "=r,{{.*}},11"
   // CHECK: vector.from_elements {{.*}} : vector<1x3x2x2xi32>
-  gpu.func @integers(%a: !a, %b: !b, %sum: vector<1x3x2x2xi32>) kernel {
+  gpu.func @integers(%sum: vector<1x3x2x2xi32>) kernel {
+    %a = ub.poison : !a
+    %b = ub.poison : !b
     %c = gpux.write_fragment %sum : vector<1x3x2x2xi32> to !acc
     %d = gpux.wgmma %a, %b, %c {transpose_b} : !a, !b, !acc
     gpux.commit_group <wgmma>
@@ -147,7 +154,8 @@ gpu.module @m {
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 !p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x32xf16>>
 gpu.module @m {
-  gpu.func @handed_on(%numbers: vector<1x4x2x2xf16>, %b: !b, %n: index) kernel {
+  gpu.func @handed_on(%numbers: vector<1x4x2x2xf16>, %n: index) kernel {
+    %b = ub.poison : !b
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
@@ -200,7 +208,8 @@ gpu.module @m {
   // CHECK: %[[READ:.*]] = vector.from_elements %{{.*}} : vector<1xi32>
   // CHECK: vector.bitcast %[[READ]] : vector<1xi32> to vector<1xf32>
   // CHECK: vector.from_elements {{.*}} : vector<1x8x2x1xf32>
-  gpu.func @tf32(%numbers: vector<1x8x2x1xf32>, %b: !b) kernel {
+  gpu.func @tf32(%numbers: vector<1x8x2x1xf32>) kernel {
+    %b = ub.poison : !b
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %a = gpux.write_fragment %numbers : vector<1x8x2x1xf32> to !p
     %d = gpux.wgmma %a, %b, %c {transpose_b} : !p, !b, !acc
@@ -227,7 +236,8 @@ gpu.module @m {
   // CHECK-COUNT-7: wgmma.mma_async.sync.aligned.m64n8k32
   // CHECK: wait.group.sync.aligned 0
   // CHECK-COUNT-2: has_side_effects "", "r,r,r,r,r,r,r,r,r,r,r,r,r,r,r,r"
-  gpu.func @floats_of_8_bits(%numbers: vector<2x8x2x4xf8E4M3FN>, %b: !b) kernel {
+  gpu.func @floats_of_8_bits(%numbers: vector<2x8x2x4xf8E4M3FN>) kernel {
+    %b = ub.poison : !b
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %a = gpux.write_fragment %numbers : vector<2x8x2x4xf8E4M3FN> to !p
     %d = gpux.wgmma %a, %b, %c {transpose_b} : !p, !b, !acc
@@ -247,7 +257,8 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @integers_from_registers
   // CHECK: vector.bitcast %{{.*}} : vector<4xui8> to vector<1xi32>
   // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.s8 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p;\0A}", "=r,=r,=r,=r,0,1,2,3,r,r,r,r,l"
-  gpu.func @integers_from_registers(%numbers: vector<1x8x2x4xui8>, %sum: vector<1x1x2x2xi32>, %b: !b) kernel {
+  gpu.func @integers_from_registers(%numbers: vector<1x8x2x4xui8>, %sum: vector<1x1x2x2xi32>) kernel {
+    %b = ub.poison : !b
     %c = gpux.write_fragment %sum : vector<1x1x2x2xi32> to !acc
     %a = gpux.write_fragment %numbers : vector<1x8x2x4xui8> to !p
     %d = gpux.wgmma %a, %b, %c {transpose_b} : !p, !b, !acc
@@ -261,7 +272,8 @@ gpu.module @m {
   // CHECK: %[[ZEROS:.*]] = arith.constant dense<0> : vector<1x8x2x4xi8>
   // CHECK: vector.bitcast %[[ZEROS]] : vector<1x8x2x4xi8> to vector<1x8x2x4xui8>
   // CHECK-NOT: init.accumulator -> <fragmented = vector<64x128xui8>>
-  gpu.func @zeros_as_a(%sum: vector<1x1x2x2xi32>, %b: !b) kernel {
+  gpu.func @zeros_as_a(%sum: vector<1x1x2x2xi32>) kernel {
+    %b = ub.poison : !b
     %c = gpux.write_fragment %sum : vector<1x1x2x2xi32> to !acc
     %a = nvgpu.warpgroup.mma.init.accumulator -> !p
     %d = gpux.wgmma %a, %b, %c {transpose_b} : !p, !b, !acc
@@ -278,7 +290,8 @@ gpu.module @m {
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<8x32xf32, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
 gpu.module @m {
-  gpu.func @too_many_zeros(%b: !b) kernel {
+  gpu.func @too_many_zeros() kernel {
+    %b = ub.poison : !b
     // expected-error @+1 {{'nvgpu.warpgroup.mma.init.accumulator' op has !nvgpu.warpgroup.accumulator<fragmented = vector<1024x64xtf32>>, which the registers of a warpgroup can't be, 255 of 32 bits in each thread}}
     %zeros = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<1024x64xtf32>>
     %a = nvgpu.warpgroup.mma.init.accumulator -> !a

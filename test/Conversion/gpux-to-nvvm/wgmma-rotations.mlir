@@ -18,7 +18,8 @@ gpu.module @m {
   // CHECK-NOT: nvvm.wgmma.wait
   // CHECK: mov.b32
   // CHECK: else
-  gpu.func @take_turns(%a: !a, %n: index) kernel {
+  gpu.func @take_turns(%n: index) kernel {
+    %a = ub.poison : !a
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
@@ -39,7 +40,8 @@ gpu.module @m {
   // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
   // CHECK-NOT: scf.{{for|if}}
   // CHECK: gpu.return
-  gpu.func @even(%a: !a) kernel {
+  gpu.func @even() kernel {
+    %a = ub.poison : !a
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -61,7 +63,8 @@ gpu.module @m {
   // CHECK: nvvm.wgmma.wait.group.sync.aligned 2
   // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
   // CHECK: scf.if
-  gpu.func @queue(%a: !a, %n: index) kernel {
+  gpu.func @queue(%n: index) kernel {
+    %a = ub.poison : !a
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
@@ -80,7 +83,8 @@ gpu.module @m {
   // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
   // CHECK-NOT: nvvm.wgmma.wait.group.sync.aligned 1
   // CHECK-LABEL: gpu.func @complete
-  gpu.func @stays(%a: !a, %n: index) kernel {
+  gpu.func @stays(%n: index) kernel {
+    %a = ub.poison : !a
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
@@ -98,7 +102,8 @@ gpu.module @m {
   // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
   // CHECK-NOT: nvvm.wgmma.wait
   // CHECK-LABEL: gpu.func @nine
-  gpu.func @complete(%a: !a, %n: index) kernel {
+  gpu.func @complete(%n: index) kernel {
+    %a = ub.poison : !a
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
@@ -112,7 +117,8 @@ gpu.module @m {
   }
 
   // Nine iterations are too many to unroll.
-  gpu.func @nine(%a: !a, %n: index) kernel {
+  gpu.func @nine(%n: index) kernel {
+    %a = ub.poison : !a
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc

@@ -36,7 +36,9 @@ gpu.module @m {
   // CHECK: llvm.inline_asm has_side_effects ""
   // CHECK: %[[READ:.*]] = builtin.unrealized_conversion_cast {{.*}} to !nvgpu.warpgroup.accumulator<fragmented = vector<128x128xf32>>
   // CHECK: nvgpu.warpgroup.mma.store %[[READ]]
-  gpu.func @two_blocks(%a: !a, %b: !b, %out: memref<128x128xf32>) kernel {
+  gpu.func @two_blocks(%out: memref<128x128xf32>) kernel {
+    %a = ub.poison : !a
+    %b = ub.poison : !b
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d = gpux.wgmma %a, %b, %c : !a, !b, !acc
     gpux.commit_group <wgmma>
@@ -52,7 +54,9 @@ gpu.module @m {
   // CHECK: arith.select
   // CHECK-COUNT-2: llvm.inline_asm has_side_effects ""
   // CHECK: nvgpu.warpgroup.mma.store
-  gpu.func @chosen(%a: !a, %b: !b, %p: i1, %out: memref<128x128xf32>) kernel {
+  gpu.func @chosen(%p: i1, %out: memref<128x128xf32>) kernel {
+    %a = ub.poison : !a
+    %b = ub.poison : !b
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d = gpux.wgmma %a, %b, %c : !a, !b, !acc
     %e = gpux.wgmma %a, %b, %c : !a, !b, !acc
@@ -78,7 +82,9 @@ gpu.module @m {
   // CHECK: nvvm.wgmma.fence.aligned
   // CHECK-NOT: nvvm.wgmma.fence.aligned
   // CHECK: gpu.return
-  gpu.func @fences(%a: !a, %b: !b, %n: index, %out: memref<128x128xf32>) kernel {
+  gpu.func @fences(%n: index, %out: memref<128x128xf32>) kernel {
+    %a = ub.poison : !a
+    %b = ub.poison : !b
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
@@ -120,7 +126,12 @@ gpu.module @types {
   // CHECK-COUNT-4: <m = 64, n = 8, k = 8>, D[<f32>, <one>], A[<tf32>, <one>, <row>], B[<tf32>, <one>, <col>]
   // CHECK-COUNT-2: <m = 64, n = 64, k = 16>, D[<f32>, <{{one|zero}}>], A[<bf16>, <one>, <col>], B[<bf16>, <one>, <row>]
   // CHECK-NOT: nvvm.wgmma.mma_async
-  gpu.func @types(%f8a: !f8a, %f8b: !f8b, %tf: !tf, %tfb: !tfb, %bf: !bf) kernel {
+  gpu.func @types() kernel {
+    %f8a = ub.poison : !f8a
+    %f8b = ub.poison : !f8b
+    %tf = ub.poison : !tf
+    %tfb = ub.poison : !tfb
+    %bf = ub.poison : !bf
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %s = nvgpu.warpgroup.mma.init.accumulator -> !square
     %0 = gpux.wgmma %f8a, %f8b, %c {transpose_b} : !f8a, !f8b, !acc
@@ -137,7 +148,8 @@ gpu.module @types {
 !m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 gpu.module @token {
-  gpu.func @token(%a: !m) kernel {
+  gpu.func @token() kernel {
+    %a = ub.poison : !m
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     // expected-error @+2 {{'gpux.wgmma' op has a token, and the hardware has no tokens}}
     // expected-note @+1 {{run --gpux-tokens-to-groups before --gpux-to-nvvm}}
@@ -153,7 +165,8 @@ gpu.module @token {
 gpu.module @handed_on {
   // expected-error @+2 {{'gpu.func' op hands an accumulator from function to function, which its registers can't follow}}
   // expected-note @+1 {{run --gpux-inline-calls first}}
-  gpu.func @handed_on(%a: !m, %c: !acc) {
+  gpu.func @handed_on(%c: !acc) {
+    %a = ub.poison : !m
     %d = gpux.wgmma %a, %a, %c : !m, !m, !acc
     gpu.return
   }
@@ -164,7 +177,8 @@ gpu.module @handed_on {
 !m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 gpu.module @returned {
-  gpu.func @returned(%a: !m) -> !acc {
+  gpu.func @returned() -> !acc {
+    %a = ub.poison : !m
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d = gpux.wgmma %a, %a, %c : !m, !m, !acc
     // expected-error @+2 {{'gpu.return' op hands an accumulator from function to function, which its registers can't follow}}
@@ -179,7 +193,9 @@ gpu.module @returned {
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<128x64xf32>>
 gpu.module @stored_elsewhere {
-  gpu.func @stored_elsewhere(%a: !a, %b: !b, %out: memref<128x64xf32>) kernel {
+  gpu.func @stored_elsewhere(%out: memref<128x64xf32>) kernel {
+    %a = ub.poison : !a
+    %b = ub.poison : !b
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d = gpux.wgmma %a, %b, %c : !a, !b, !acc
     gpux.commit_group <wgmma>

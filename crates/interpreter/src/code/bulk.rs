@@ -21,6 +21,8 @@ pub struct Bulk {
     /// How many bytes it moves, if `local` and a line in global memory are pointers and no memrefs. A tile has the size of its
     /// box.
     pub bytes: Option<Reg>,
+    /// The warp that issues it, of a load of the whole block that names one.
+    pub issuer: Option<u32>,
 }
 
 /// Where a bulk copy is at home in global memory.

@@ -6,7 +6,7 @@
 mod boxes;
 
 use self::boxes::{Issue, one_box, tiles};
-use super::{Machine, Reason, State, Stop};
+use super::{Machine, Reason, State, Stop, WARP};
 use crate::code::{Bulk, Completion, Describe, GlobalSide, Op, Reg};
 use crate::memory::{Actor, Kind, Piece, Transfer};
 use crate::report::Problem;
@@ -92,6 +92,9 @@ impl Machine<'_> {
 
     /// Issues a copy for all threads of the block.
     fn issue_for_block(&mut self, bulk: &Bulk) -> Result<(), Stop> {
+        if let Some(warp) = bulk.issuer {
+            self.check_warp(0, warp);
+        }
         let mut first = None;
         for t in 0..self.threads.len() {
             let ends = self.ends(t, bulk).map_err(|reason| self.stop(t, reason))?;
@@ -122,6 +125,15 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes that thread `t` asks `warp` for something and it is not in the block.
+    pub(super) fn check_warp(&mut self, t: usize, warp: u32) {
+        let threads = self.threads.len();
+        if warp as usize * WARP >= threads {
+            let problem = Problem::no_such_warp(self.spot(t), warp, threads);
+            self.memory.reports.problem(problem);
+        }
     }
 
     fn start(&mut self, t: usize, actor: Actor, issue: Issue, shared: bool) -> Result<CopyId, Reason> {

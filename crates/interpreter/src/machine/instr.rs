@@ -53,6 +53,9 @@ impl<'c> Machine<'c> {
                 self.memory.fence(self.spot(t).thread, moment);
             }
             Op::Elect { to, of } => {
+                if let Elect::OfWarp(warp) = of {
+                    self.check_warp(t, *warp);
+                }
                 let elected = match of {
                     Elect::Block => t == 0,
                     Elect::OfWarp(warp) => t == *warp as usize * WARP,

@@ -31,6 +31,8 @@ pub struct Skeleton<'c> {
     pub queues: Vec<GroupQueue>,
     /// The asynchronous operations, by site.
     pub sites: Vec<Op<'c>>,
+    /// The program's own commits, in program order.
+    pub commits: Vec<Op<'c>>,
     /// The awaits, by number.
     pub awaits: Vec<Op<'c>>,
     /// The slots' places.
@@ -72,6 +74,7 @@ pub fn read<'c, V: Vocabulary<'c>>(
             program: Program::new(0),
             queues: Vec::new(),
             sites: Vec::new(),
+            commits: Vec::new(),
             awaits: Vec::new(),
             slots: Vec::new(),
             loops: Vec::new(),

@@ -17,14 +17,17 @@ use async_mlir::melior::Context;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::{arith, attr, gpu, nvvm, scf};
+use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Threads of a warp.
 const WARP: i64 = 32;
 
-/// Makes the value that all of `elects`, which stand in `function`, become.
-pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
+/// Makes the value that all of `elects`, which stand in `function`, become. Returns an error if one names a warp that the block is
+/// known not to have.
+pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) -> Result<(), PassError<'c>> {
+    check_warps(function, elects)?;
     let entry = function.regions().next().and_then(Region::first);
     let first = entry.and_then(Block::first);
     let first = first.expect("a function with operations has a first one");
@@ -58,6 +61,22 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
             .or_insert_with(|| at.leader(warp, small_block));
         elect.replace_with(&[leader]);
     }
+    Ok(())
+}
+
+fn check_warps<'c>(function: Op<'c>, elects: &[Op<'c>]) -> Result<(), PassError<'c>> {
+    let Some(warps) = block_threads(function).map(|threads| threads.div_ceil(WARP.unsigned_abs())) else {
+        return Ok(());
+    };
+    let is_none = |elect: &&Op| warp_of(**elect).unsigned_abs() >= warps;
+    let Some(&elect) = elects.iter().find(is_none) else {
+        return Ok(());
+    };
+    let message = format!(
+        "elects a thread of warp {}, but the block has {warps}, which are counted from 0",
+        warp_of(elect)
+    );
+    Err(PassError::new(elect, message).note(function, "known_block_size is here"))
 }
 
 /// The number of the warp that elects.

@@ -9,30 +9,32 @@
 //! **A from registers** is read until a wait, which takes its registers as well: they are not given to other values before.
 //!
 //! **Fences** stand before the first multiplication of several in a row, between which nothing else accesses
-//! accumulators, and where an instruction of another shape adds to the same registers. What begins with
+//! accumulators or branches, and where an instruction of another shape adds to the same registers ([`fences`]). What begins with
 //! zeros is not added to them (`scale-d`): LLVM would write them right before the instruction, after the fence.
 //!
-//! **Refusals.** Matrices that are no matrices of a warpgroup's registers, accumulators that functions hand to each other, those that upstream would store elsewhere, and A in registers
+//! **Refusals.** Matrices that are no matrices of a warpgroup's registers, accumulators and descriptors that functions hand to each other, accumulators that upstream would store elsewhere, and A in registers
 //! that a loop hands on while it is read.
 
 mod descriptors;
+mod fences;
 mod fragments;
+mod handed_on;
 mod product;
 mod registers;
 mod rotations;
 mod store;
 
 use self::descriptors::Descriptors;
+pub(super) use self::handed_on::refuse_descriptors;
 use self::product::Product;
 use self::registers::{Accumulators, MOST_REGISTERS, Registers};
 pub(super) use self::rotations::unroll;
 use super::buffers::Buffers;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
 use async_dialects::names::gpux;
-use async_mlir::calls::is_call;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::{Location, Type};
-use async_mlir::names::{builtin, nvgpu, nvvm};
+use async_mlir::names::{builtin, nvgpu};
 use async_mlir::nvgpu::accumulated_matrix;
 use async_mlir::pass::PassError;
 use async_mlir::types::vector_shape;
@@ -53,7 +55,7 @@ pub(super) fn lower<'c>(
         .filter(|op| op.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR));
     let zeros: Vec<Op> = inits.filter_map(fragments::zeros).collect();
     let ops = function.self_and_nested();
-    refuse_calls(&ops)?;
+    handed_on::refuse_accumulators(&ops)?;
     refuse_stores(&ops)?;
     for &op in &ops {
         if op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR) {
@@ -63,7 +65,7 @@ pub(super) fn lower<'c>(
     let blocks = ops.iter().flat_map(|op| op.regions()).flat_map(Region::blocks);
     let mut reads = Vec::new();
     for block in blocks {
-        fence(block);
+        fences::insert(block);
         rotations::remark(block);
         reads.extend(fragments::reads(block)?);
     }
@@ -127,26 +129,6 @@ fn refuse_sizes<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
     Ok(())
 }
 
-/// Returns an error if an accumulator is an argument or a result of a function.
-fn refuse_calls<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
-    for &op in ops {
-        let handed_on = if op.is_function() {
-            op.region(0)
-                .first()
-                .is_some_and(|entry| entry.args().any(is_accumulator))
-        } else {
-            let leaves = op.is_terminator() && op.parent().is_some_and(Op::is_function);
-            let hands_on = is_call(op) || leaves && op.successors().len() == 0;
-            hands_on && op.operands().chain(op.results()).any(is_accumulator)
-        };
-        if handed_on {
-            let message = "hands an accumulator from function to function, which its registers can't follow";
-            return Err(PassError::new(op, message).note(op, "run --gpux-inline-calls first"));
-        }
-    }
-    Ok(())
-}
-
 /// Returns an error if upstream stores an accumulator elsewhere than where it belongs: of several blocks of 64 rows, all are where
 /// they should be only if there are 128 columns.
 fn refuse_stores<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
@@ -166,39 +148,6 @@ fn refuse_stores<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
         }
     }
     Ok(())
-}
-
-/// Puts fences into a block. PTX asks for one before the first multiplication, and after any other access of registers that one
-/// adds to or reads; instructions of the same shape need none between them.
-fn fence(block: Block<'_>) {
-    let mut fenced = false;
-    for op in block.ops() {
-        if op.is(gpux::WGMMA) {
-            if !fenced || adds_to_other_shape(op) {
-                OpBuilder::new(nvvm::WGMMA_FENCE_ALIGNED, op.location()).before(op);
-            }
-            fenced = true;
-        } else if op.is(nvvm::WGMMA_FENCE_ALIGNED) {
-            fenced = true;
-        } else if op.num_regions() > 0 || is_call(op) || op.operands().chain(op.results()).any(is_accumulator)
-        {
-            // What it does to registers is not known, or it accesses those of an accumulator.
-            fenced = false;
-        } else if op.is(nvgpu::MBARRIER_TRY_WAIT_PARITY) {
-            // It becomes a loop, after which ptxas wants another fence (C7519).
-            fenced = false;
-        }
-    }
-}
-
-/// Returns true if `op` adds to the result of a multiplication whose instructions have another K.
-fn adds_to_other_shape(op: Op<'_>) -> bool {
-    let k = |op: Op<'_>| Product::of(op).instruction_k();
-    let before = op
-        .operand(2)
-        .defining_op()
-        .filter(|before| before.is(gpux::WGMMA));
-    before.is_some_and(|before| k(before) != k(op))
 }
 
 fn is_accumulator(value: Value<'_>) -> bool {

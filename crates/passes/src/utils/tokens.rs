@@ -20,9 +20,14 @@ pub(crate) fn has_tokens(function: Op<'_>) -> bool {
 
 /// Returns true if functions of type `ty` take or return tokens.
 pub(crate) fn type_has_tokens(ty: FunctionType<'_>) -> bool {
+    takes_or_returns(ty, is_token)
+}
+
+/// Returns true if functions of type `ty` take or return a value whose type `is_one`.
+pub(crate) fn takes_or_returns<'c>(ty: FunctionType<'c>, is_one: impl Fn(Type<'c>) -> bool) -> bool {
     let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
     let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
-    inputs.chain(results).any(is_token)
+    inputs.chain(results).any(is_one)
 }
 
 /// Returns an error if `function` uses a token that it gets as an argument.

@@ -6,7 +6,7 @@ use super::{Done, Reader, Unknown};
 use crate::code::{Bulk, Completion, Describe, GlobalSide, Op as Instruction, Reg, Slot};
 use crate::value::{Elem, Tile};
 use async_dialects::completion::Completion as Meaning;
-use async_dialects::names::gpux;
+use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, nvgpu, nvvm};
@@ -96,6 +96,7 @@ impl<'c> Reader<'c> {
             completion: self.load_completion(op, meaning, barriers.start, slot.start),
             predicate: None,
             bytes: None,
+            issuer: issuer(op),
         })
     }
 
@@ -109,6 +110,7 @@ impl<'c> Reader<'c> {
             completion: self.load_completion(op, meaning, barriers.start, slot.start),
             predicate: None,
             bytes: None,
+            issuer: issuer(op),
         })
     }
 
@@ -122,6 +124,7 @@ impl<'c> Reader<'c> {
             completion: self.store_completion(op, meaning)?,
             predicate: None,
             bytes: None,
+            issuer: None,
         })
     }
 
@@ -135,6 +138,7 @@ impl<'c> Reader<'c> {
             completion: self.store_completion(op, meaning)?,
             predicate: None,
             bytes: None,
+            issuer: None,
         })
     }
 
@@ -152,6 +156,7 @@ impl<'c> Reader<'c> {
             completion: Completion::MBarrier(self.slot(op, barriers.start, slot.start)),
             predicate: self.predicate(op, predicate),
             bytes: None,
+            issuer: None,
         })
     }
 
@@ -164,6 +169,7 @@ impl<'c> Reader<'c> {
             completion: self.store_completion(op, meaning)?,
             predicate: self.predicate(op, predicate),
             bytes: None,
+            issuer: None,
         })
     }
 
@@ -181,6 +187,7 @@ impl<'c> Reader<'c> {
             completion: Completion::MBarrier(Slot::At(self.operand(op, barrier.start))),
             predicate: None,
             bytes: Some(self.operand(op, bytes.start)),
+            issuer: None,
         })
     }
 
@@ -200,6 +207,7 @@ impl<'c> Reader<'c> {
             completion: Completion::MBarrier(Slot::At(self.operand(op, barrier.start))),
             predicate: self.predicate(op, predicate),
             bytes: None,
+            issuer: None,
         })
     }
 
@@ -213,6 +221,7 @@ impl<'c> Reader<'c> {
             completion: self.store_completion(op, meaning)?,
             predicate: self.predicate(op, predicate),
             bytes: None,
+            issuer: None,
         })
     }
 
@@ -245,6 +254,12 @@ impl<'c> Reader<'c> {
         self.emit(op, Instruction::Describe(Box::new(describe)));
         Ok(())
     }
+}
+
+/// The warp that `op` names.
+fn issuer(op: Op<'_>) -> Option<u32> {
+    op.int_attr(gpux_attr::ISSUER)
+        .and_then(|warp| u32::try_from(warp).ok())
 }
 
 /// What the type of a descriptor says; `None` if it is none, or of elements that the interpreter does not have.

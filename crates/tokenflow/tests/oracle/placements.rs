@@ -222,6 +222,22 @@ pub fn always_empty(program: &Program, queue: Queue, commits: &Commits) -> Commi
     empty
 }
 
+/// Returns the slots with commits whose group is empty on some execution.
+pub fn may_be_empty(program: &Program, queue: Queue, commits: &Commits) -> Vec<Slot> {
+    let code = Code::new(program);
+    let open = what_is_open(&code, program, queue, commits).at_slot;
+    let empty = open.iter().filter(|(_, open)| open.iter().any(|(any, _)| !any));
+    let empty = empty.map(|(slot, _)| *slot);
+    empty.filter(|slot| commits[slot.0 as usize] > 0).collect()
+}
+
+/// Returns true if a commit of the program itself closes an empty group on some execution.
+pub fn may_close_nothing(code: &Code, program: &Program, queue: Queue) -> bool {
+    let none = vec![0; program.slots as usize];
+    let given = what_is_open(code, program, queue, &none).given;
+    given.iter().any(|(any, _)| !any)
+}
+
 /// Returns the lowering with other commits on one queue, if they are legal and force less.
 fn better_with(
     program: &Program,

@@ -44,6 +44,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
                         slot: None,
                     });
                 }
+                self.out.commits.push(op);
                 items.push(Item::Commit { queue: number, token });
                 self.point(op, items);
             }

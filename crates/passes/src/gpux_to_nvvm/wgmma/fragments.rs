@@ -164,11 +164,14 @@ impl<'c> Accumulators<'c> {
 
 /// Returns true if `op` writes zeros.
 pub(super) fn writes_zeros(op: Op<'_>) -> bool {
+    if !op.is(gpux::WRITE_FRAGMENT) {
+        return false;
+    }
     let constant = op.operand(0).defining_op().filter(|op| op.is(arith::CONSTANT));
     let numbers = constant
         .and_then(|constant| constant.attr(attr::VALUE))
         .and_then(constant_numbers);
-    op.is(gpux::WRITE_FRAGMENT) && numbers.is_some_and(|numbers| numbers.into_iter().all(|bits| bits == 0))
+    numbers.is_some_and(|numbers| numbers.into_iter().all(|bits| bits == 0))
 }
 
 /// Writes zeros in the place of `op`, upstream's operation for them, which it lowers for `f32` alone; returns what does.
