@@ -20,6 +20,7 @@ use crate::program::{Await, Block, Commits, Graph, Item, Site, Slot, Token};
 use crate::program_info::{GraphInfo, defs};
 use crate::straight_line::differences;
 use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -48,17 +49,7 @@ impl QueuePlacer<'_> {
         if let Some(known) = self.grouped.borrow().iter().find(is_same) {
             return known.found.clone();
         }
-        let all_needed = self.needed_groups(base).is_some_and(|needed| needed.are_all());
-        let found = if all_needed {
-            debug_assert_eq!(
-                self.form_groups_anew(base, columns),
-                *base,
-                "all groups are needed"
-            );
-            base.clone()
-        } else {
-            self.form_groups_anew(base, columns)
-        };
+        let found = self.form_groups_anew(base, columns);
         self.grouped.borrow_mut().push(Grouped {
             base: base.commits.clone(),
             columns: columns.to_vec(),
@@ -68,7 +59,8 @@ impl QueuePlacer<'_> {
     }
 
     fn form_groups_anew(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
-        let (units, classes) = self.units(base, columns);
+        let (mut units, classes) = self.units(base, columns);
+        self.keep_needed(base, &mut units, classes);
         let mut merged = vec![false; classes];
         for unit in units.iter().filter(|unit| !unit.alone) {
             merged[unit.class] = true;
@@ -98,6 +90,18 @@ impl QueuePlacer<'_> {
         self.merge_one_by_one(base, best, &units, merged)
     }
 
+    /// Removes the units of classes that are known not to be left out.
+    fn keep_needed(&self, base: &QueueSolution, units: &mut Vec<Unit>, classes: usize) {
+        let Some(needed) = self.needed_groups(base) else {
+            return;
+        };
+        let mut kept = vec![false; classes];
+        for unit in units.iter() {
+            kept[unit.class] |= unit.slots.iter().any(|slot| needed.need(*slot));
+        }
+        units.retain(|unit| !kept[unit.class]);
+    }
+
     /// Leaves out classes that are not in `merged` as well, where that forces nothing more. One may become possible by
     /// another: until none does any more.
     fn merge_one_by_one(
@@ -113,14 +117,14 @@ impl QueuePlacer<'_> {
         }
         let mut trials = self.trials;
         let mut changed = true;
-        let mut incremental = self.incremental(base);
+        let mut incremental = OnceCell::new();
         // From the commits of `base` to those of `best`.
         let mut changes: Vec<Change> = differences(&base.commits, &best.commits)
             .map(|slot| (slot, best.commits[slot]))
             .collect();
         while std::mem::take(&mut changed) {
             for class in 0..slots.len() {
-                if merged[class] {
+                if merged[class] || slots[class].is_empty() {
                     continue;
                 }
                 if trials == 0 {
@@ -131,7 +135,9 @@ impl QueuePlacer<'_> {
                 for &slot in &slots[class] {
                     leave_out_at(slot, &base.commits, &mut more_changes);
                 }
-                if let Some(solution) = self.grouped_alike(base, &more_changes, incremental.as_mut()) {
+                incremental.get_or_init(|| self.incremental(base));
+                let incremental = incremental.get_mut().and_then(Option::as_mut);
+                if let Some(solution) = self.grouped_alike(base, &more_changes, incremental) {
                     merged[class] = true;
                     best = solution;
                     changes = more_changes;

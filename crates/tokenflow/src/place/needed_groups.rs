@@ -1,12 +1,13 @@
 //! Commits that are known to be needed, without a trial.
 //!
-//! In a straight line whose steps commit as much on all paths, groups have numbers, and a wait that leaves `n` of `m` groups in
-//! flight completes group `m - n - 1` and all before. If that is the group of the youngest operation that may be awaited, the wait
-//! has to complete it, and nothing after it. Were it merged with the next group, or were a path to lack a commit between the two and
-//! the await, the wait would complete an operation of the next group as well, which may be in flight at the same time: what
-//! operations a step issues does not depend on other steps.
+//! Where the steps of a straight line commit as much on all paths, a wait that leaves `n` groups in flight completes the one before
+//! these, and all before. If that is the group of the youngest operation that may be awaited, the wait has to complete it, and nothing
+//! after it. Were it merged with the next group, or were a path to lack a commit between the two and the await, the wait would complete
+//! an operation of the next group as well, which may be in flight at the same time: what operations a step issues does not depend on
+//! other steps.
 //!
-//! Conservative: nothing is known where nested graphs commit, await or repeat.
+//! Conservative: nothing is known of groups that an await follows only after a step that commits inside, and of bodies whose graphs
+//! await or repeat.
 
 use super::QueuePlacer;
 use super::queue::touches;
@@ -15,27 +16,34 @@ use crate::program::{Item, Queue, Slot, Token};
 use crate::straight_line::{Step, StraightLine};
 use rustc_hash::FxHashMap;
 
-/// The groups of a straight line.
+/// The groups that steps of a straight line commit at their ends.
 pub(super) struct NeededGroups {
     groups: Vec<Group>,
     /// The group that is committed at a slot.
     by_slot: FxHashMap<usize, usize>,
 }
 
+/// A group, and what is known of the awaits that have to complete it and nothing after it.
 #[derive(Default)]
 struct Group {
     has_operations: bool,
-    /// How many younger groups an await leaves in flight that has to complete this one: the most of all such awaits, if there are any.
-    in_flight: Option<usize>,
-    /// True if it is among those, and an operation is in the first of them.
+    /// How many younger groups such an await leaves in flight: the least and the most of all.
+    in_flight: Option<(usize, usize)>,
+    /// True if it is left in flight by one that has to complete an older group, and operations are in the group right after that.
     is_left_in_flight: bool,
 }
 
 impl NeededGroups {
-    /// Returns true if no commit can be left out, alone or with others: some await would complete more, or an open group.
-    pub fn are_all(&self) -> bool {
-        // Each of them has operations, then.
-        self.groups.iter().all(|group| group.in_flight.is_some())
+    /// Returns true if no solution without the commit at `slot` is as good, whatever else it leaves out: some await would complete
+    /// more, or an open group.
+    pub fn need(&self, slot: Slot) -> bool {
+        let Some(&group) = self.by_slot.get(&(slot.0 as usize)) else {
+            return false;
+        };
+        self.groups[group].in_flight.is_some_and(|(least, _)| {
+            // With none in flight, the await comes before the next commit.
+            least == 0 || self.groups[group + 1].has_operations
+        })
     }
 
     /// Returns true if some await completes more once a path has no commit at `slot`, and others do.
@@ -46,7 +54,7 @@ impl NeededGroups {
 }
 
 impl QueuePlacer<'_> {
-    /// The groups of `solution`; `None` if nothing is known of them.
+    /// What is known of the groups of `solution`, if anything.
     pub(super) fn needed_groups(&self, solution: &QueueSolution) -> Option<NeededGroups> {
         let body = self
             .body()
@@ -60,17 +68,18 @@ impl QueuePlacer<'_> {
                 by_slot: FxHashMap::default(),
             },
             open: Group::default(),
+            first: 0,
         };
         for step in 0..body.line.len() {
             match body.line.step(body.program, body.program_info, step) {
-                Step::Start(slot) => reader.commit(body.line, step, slot)?,
+                Step::Start(slot) => reader.commit(body.line, step, slot),
                 Step::Item(item, info) => {
                     let repeats = matches!(item, Item::Repeat(_)) || info.iter().any(|info| info.has_loop);
                     if repeats || info.iter().any(|info| !info.awaits.is_empty()) {
                         return None;
                     }
                     reader.item(item);
-                    reader.commit(body.line, step, item.after())?;
+                    reader.commit(body.line, step, item.after());
                 }
             }
         }
@@ -85,6 +94,8 @@ struct Reader<'a> {
     group_of: Vec<usize>,
     found: NeededGroups,
     open: Group,
+    /// The first group after the last step that commits inside.
+    first: usize,
 }
 
 impl Reader<'_> {
@@ -117,22 +128,26 @@ impl Reader<'_> {
     fn wait(&mut self, count: Count, group: usize) {
         let groups = &mut self.found.groups;
         let n = usize::from(count.n);
-        if !count.clamped && group + 1 + n == groups.len() {
-            groups[group].in_flight = groups[group].in_flight.max(Some(n));
+        if !count.clamped && group >= self.first && group + 1 + n == groups.len() {
+            let known = &mut groups[group].in_flight;
+            *known = known.map_or(Some((n, n)), |(least, most)| Some((least.min(n), most.max(n))));
         }
     }
 
-    /// Reads what is committed in `step`; `None` if that is more than one group, after the step.
-    fn commit(&mut self, line: &StraightLine, step: usize, after: Option<Slot>) -> Option<()> {
+    /// Reads what is committed in `step`.
+    fn commit(&mut self, line: &StraightLine, step: usize, after: Option<Slot>) {
         let commits = &self.solution.commits;
-        for slot in line.slots(step..step + 1).filter(|slot| commits[*slot] > 0) {
-            if after != Some(Slot(u32::try_from(slot).ok()?)) || commits[slot] > 1 {
-                return None;
-            }
+        let after = after.map(|slot| slot.0 as usize);
+        let mut slots = line.slots(step..step + 1);
+        if slots.any(|slot| commits[slot] > u32::from(Some(slot) == after)) {
+            // What is committed later is in a group of its own in any case.
+            self.found.groups.push(Group::default());
+            self.first = self.found.groups.len();
+            self.open = Group::default();
+        } else if let Some(slot) = after.filter(|slot| commits[*slot] > 0) {
             self.found.by_slot.insert(slot, self.found.groups.len());
             self.found.groups.push(std::mem::take(&mut self.open));
         }
-        Some(())
     }
 
     fn finish(mut self) -> NeededGroups {
@@ -140,8 +155,8 @@ impl Reader<'_> {
         let mut end = 0;
         for i in 1..groups.len() {
             // Those that are in flight begin with the next group.
-            if let Some(n) = groups[i - 1].in_flight.filter(|_| groups[i].has_operations) {
-                end = end.max(i + n);
+            if let Some((_, most)) = groups[i - 1].in_flight.filter(|_| groups[i].has_operations) {
+                end = end.max(i + most);
             }
             groups[i].is_left_in_flight = i < end;
         }
@@ -157,6 +172,7 @@ mod tests {
     use crate::oracle::generate::config;
     use crate::program::{Commits, Program};
     use crate::solve::Options;
+    use proptest::prelude::*;
     use std::cell::Cell;
 
     /// Copies, of which some are under a condition, and awaits: of one of the two oldest or a choice of them, and in the end of all.
@@ -198,15 +214,23 @@ mod tests {
         commits
     }
 
+    fn all_are_needed(program: &Program) -> bool {
+        let placer = QueuePlacer::new(program, Q, &Options::default());
+        let base = placer.solve(even(program));
+        let needed = placer.needed_groups(&base);
+        needed.is_some_and(|needed| committed(&base).all(|slot| needed.need(slot)))
+    }
+
+    fn committed(solution: &QueueSolution) -> impl Iterator<Item = Slot> {
+        let slots = (0..).zip(&solution.commits);
+        slots.filter(|(_, n)| **n > 0).map(|(slot, _)| Slot(slot))
+    }
+
     #[test]
     fn groups_that_are_awaited_one_by_one_are_all_needed() {
         let rolling = [[0, 1, 3], [4, 4, 4]].concat().repeat(8);
-        for steps in [[0, 1, 3].repeat(8), rolling] {
-            let program = window(&steps);
-            let placer = QueuePlacer::new(&program, Q, &Options::default());
-            let needed = placer.needed_groups(&placer.solve(even(&program)));
-            assert!(needed.is_some_and(|needed| needed.are_all()));
-        }
+        assert!(all_are_needed(&window(&[0, 1, 3].repeat(8))));
+        assert!(all_are_needed(&window(&rolling)));
     }
 
     #[test]
@@ -216,10 +240,7 @@ mod tests {
             let tokens = [b.copy(), b.copy()];
             b.await_all(&tokens);
         }
-        let program = b.finish();
-        let placer = QueuePlacer::new(&program, Q, &Options::default());
-        let needed = placer.needed_groups(&placer.solve(even(&program)));
-        assert!(needed.is_some_and(|needed| !needed.are_all()));
+        assert!(!all_are_needed(&b.finish()));
     }
 
     /// Without one of them, or with fewer on some paths, some await completes more, or an open group.
@@ -228,10 +249,21 @@ mod tests {
         let (all, some) = (Cell::new(0), Cell::new(0));
         let mut runner = proptest::test_runner::TestRunner::new(config(400));
         let steps = proptest::collection::vec(0..9_u8, 24..40);
-        let result = runner.run(&steps, |steps| {
+        let result = runner.run(&(steps, any::<[u64; 4]>()), |(steps, [seed, half, a, b])| {
+            let seed = if half % 2 == 0 { 0 } else { seed };
+            let inside = half & a & b;
             let program = window(&steps);
             let placer = QueuePlacer::new(&program, Q, &Options::default());
-            let base = placer.solve(even(&program));
+            let Some(line) = placer.body().map(|body| body.line) else {
+                return Ok(());
+            };
+            let copies = program.one_group_each(Q);
+            let mut commits = even(&program);
+            // Some steps commit inside.
+            for step in (0..line.len()).filter(|step| inside >> (step % 64) & 1 == 1) {
+                commits[line.slots(step..step + 1)].copy_from_slice(&copies[line.slots(step..step + 1)]);
+            }
+            let base = placer.solve(commits);
             let Some(needed) = placer.needed_groups(&base) else {
                 return Ok(());
             };
@@ -240,14 +272,16 @@ mod tests {
                 let is_open = !other.uncovered.is_empty();
                 is_open || !placer.compare(&base, &other).forces_no_more()
             };
-            let committed = || (0..base.commits.len()).filter(|slot| base.commits[*slot] > 0);
-            if needed.are_all() {
+            for slot in committed(&base).filter(|slot| needed.need(*slot)) {
                 all.set(all.get() + 1);
-                for slot in committed() {
-                    let mut commits = base.commits.clone();
-                    commits[slot] = 0;
-                    proptest::prop_assert!(is_worse(commits));
+                let mut commits = base.commits.clone();
+                // Alone, or with others.
+                for other in
+                    committed(&base).filter(|other| *other == slot || seed >> (other.0 % 64) & 1 == 1)
+                {
+                    commits[other.0 as usize] = 0;
                 }
+                prop_assert!(is_worse(commits));
             }
             let graphs = diamonds(&program.body, &placer.program_info.root);
             for diamond in graphs.iter().flat_map(|graph| &graph.diamonds) {
@@ -256,16 +290,12 @@ mod tests {
                 };
                 // In the arm that copies alone.
                 let mut commits = base.commits.clone();
-                let copies = placer.solve(program.one_group_each(Q)).commits;
-                let Some(line) = placer.body().map(|body| body.line) else {
-                    continue;
-                };
                 let step = line.step_of(after.0 as usize);
                 let slots = line.slots(step..step + 1);
                 commits[slots.clone()].copy_from_slice(&copies[slots]);
                 if commits.iter().sum::<u32>() == base.commits.iter().sum::<u32>() {
                     some.set(some.get() + 1);
-                    proptest::prop_assert!(is_worse(commits));
+                    prop_assert!(is_worse(commits));
                 }
             }
             Ok(())
