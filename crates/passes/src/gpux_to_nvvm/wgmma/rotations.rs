@@ -9,7 +9,7 @@
 
 mod turns;
 
-use self::turns::{Older, Place, Turns};
+use self::turns::{Made, Older, Place, Turns};
 use super::fragments::{InFlight, in_flight, is_of_warpgroups};
 use super::is_accumulator;
 use super::registers::Registers;
@@ -163,7 +163,10 @@ impl<'c> Carried<'c> {
                 let last = value.defining_op().filter(|op| op.is(gpux::WGMMA));
                 let place = Place {
                     from: place(block, value),
-                    multiplied: last.map(|op| left.get(&op).copied()),
+                    made: last.map_or(Made::Earlier, |op| {
+                        left.get(&op)
+                            .map_or(Made::Complete, |younger| Made::InFlight(*younger))
+                    }),
                 };
                 (last, place)
             })

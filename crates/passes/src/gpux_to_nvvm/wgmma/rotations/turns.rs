@@ -8,9 +8,18 @@ const MOST: usize = 8;
 pub(super) struct Place {
     /// The place that it was in before the iteration. `None` for what is made in the iteration, and for what is no accumulator.
     pub from: Option<usize>,
-    /// If the iteration multiplies it: how many groups are committed after the last multiplication's (-1 if that is not committed),
-    /// or `None` if that is complete.
-    pub multiplied: Option<Option<i64>>,
+    pub made: Made,
+}
+
+/// What the iteration does to what it hands on in one place.
+#[derive(Clone, Copy)]
+pub(super) enum Made {
+    /// It multiplies nothing into it.
+    Earlier,
+    /// It multiplies, and awaits that.
+    Complete,
+    /// It multiplies, and commits so many groups after the last multiplication's (-1 if that is not committed).
+    InFlight(i64),
 }
 
 /// What an iteration does to groups that were in flight before.
@@ -93,7 +102,11 @@ impl Turns {
                 let younger = younger[from].filter(|younger| *younger < self.older.complete_from)?;
                 Some(younger + self.older.commits)
             };
-            let after = |place: &Place| place.multiplied.unwrap_or_else(|| carried(place.from?));
+            let after = |place: &Place| match place.made {
+                Made::Earlier => carried(place.from?),
+                Made::Complete => None,
+                Made::InFlight(younger) => Some(younger),
+            };
             younger = self.places.iter().map(after).collect();
             for (found, younger) in found.iter_mut().zip(&younger) {
                 *found |= younger.is_some();
@@ -108,10 +121,10 @@ mod tests {
     use super::*;
 
     /// A multiplication that stays in flight when the iteration ends.
-    const ADDED: Option<Option<i64>> = Some(Some(0));
+    const ADDED: Made = Made::InFlight(0);
 
-    fn place(from: Option<usize>, multiplied: Option<Option<i64>>) -> Place {
-        Place { from, multiplied }
+    fn place(from: Option<usize>, made: Made) -> Place {
+        Place { from, made }
     }
 
     fn turns(places: &[Place], pending: i64) -> Turns {
@@ -126,33 +139,40 @@ mod tests {
 
     #[test]
     fn what_is_added_to_in_its_place_is_not_moved() {
-        let turns = turns(&[place(Some(0), ADDED), place(Some(1), None)], 1);
+        let turns = turns(&[place(Some(0), ADDED), place(Some(1), Made::Earlier)], 1);
         assert!(turns.moved().is_empty());
         assert_eq!(turns.factor(), None);
     }
 
     #[test]
     fn two_that_take_turns_are_in_their_places_after_two_iterations() {
-        let turns = turns(&[place(Some(1), None), place(Some(0), ADDED)], 1);
+        let turns = turns(&[place(Some(1), Made::Earlier), place(Some(0), ADDED)], 1);
         assert_eq!(turns.moved(), [(1, 0)]);
         assert_eq!(turns.factor(), Some(2));
     }
 
     #[test]
     fn what_is_older_is_moved_if_no_wait_completes_it() {
-        let places = [place(Some(1), None), place(Some(0), ADDED)];
+        let places = [place(Some(1), Made::Earlier), place(Some(0), ADDED)];
         assert_eq!(turns(&places, 2).moved(), [(0, 1), (1, 0)]);
     }
 
     #[test]
     fn what_is_complete_may_be_moved() {
-        let turns = turns(&[place(Some(1), None), place(Some(0), Some(None))], 0);
+        let turns = turns(
+            &[place(Some(1), Made::Earlier), place(Some(0), Made::Complete)],
+            0,
+        );
         assert!(turns.moved().is_empty());
     }
 
     #[test]
     fn a_queue_of_new_ones_is_unrolled_as_often_as_it_has_places() {
-        let places = [place(None, ADDED), place(Some(0), None), place(Some(1), None)];
+        let places = [
+            place(None, ADDED),
+            place(Some(0), Made::Earlier),
+            place(Some(1), Made::Earlier),
+        ];
         let turns = turns(&places, 7);
         assert_eq!(turns.moved(), [(1, 0), (2, 1)]);
         assert_eq!(turns.factor(), Some(3));
