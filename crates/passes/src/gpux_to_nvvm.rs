@@ -5,21 +5,22 @@
 //! **Effect.** No `gpux` operation is left. A copy is what upstream makes of an
 //! `nvgpu.device_async_copy`, with its treatment of strides, dynamic shapes and partial counts ([`copies`]); commits and
 //! waits are `nvvm` operations of their queue. Block-wide loads and stores become `nvgpu`'s of tiles and `nvvm`'s of
-//! contiguous memory ([`transfers`]), which one thread issues ([`mod@elect`]); the descriptors that a kernel takes become
-//! pointers ([`tensors`]). A multiplication of a warpgroup becomes `nvvm.wgmma.mma_async`s ([`mod@wgmma`]). The buffers
-//! that all these touch are aligned ([`buffers`]). Discardable attributes stay.
+//! contiguous memory ([`bulk_copies`]), which one thread issues ([`mod@elect`]); the descriptors that a kernel takes
+//! become pointers ([`tensor_map_arguments`]). A multiplication of a warpgroup becomes `nvvm.wgmma.mma_async`s
+//! ([`mod@wgmma`]). The buffers
+//! that all these touch are aligned ([`buffer_alignment`]). Discardable attributes stay.
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is decided by `--gpux-tokens-to-groups`. Operations
 //! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken
-//! for ([`spaces`]). Descriptors of matrices that functions hand to each other. More workgroup memory than a block has ([`static_memory`]).
+//! for ([`memory_spaces`]). Descriptors of matrices that functions hand to each other. More workgroup memory than a block has ([`static_memory`]).
 
-mod buffers;
+mod buffer_alignment;
+mod bulk_copies;
 mod copies;
 mod elect;
-mod spaces;
+mod memory_spaces;
 mod static_memory;
-mod tensors;
-mod transfers;
+mod tensor_map_arguments;
 mod wgmma;
 
 use crate::utils::chip::sm_of;
@@ -36,10 +37,10 @@ use async_mlir::melior::Context;
 use async_mlir::melior::ir::Attribute;
 use async_mlir::names::{attr, builtin, func, gpu, nvvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use buffers::Buffers;
+use buffer_alignment::BufferAligner;
+use bulk_copies::BulkCopies;
 use copies::Copies;
 use rustc_hash::FxHashSet;
-use transfers::Transfers;
 
 /// The oldest GPU that has bulk and tensor copies.
 const FIRST_BULK_SM: u32 = 90;
@@ -101,7 +102,7 @@ impl Pass for GpuxToNvvm {
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let device = check_counted(root)?;
         check_chip(root, &device, cx.str("chip"))?;
-        spaces::check(root)?;
+        memory_spaces::check(root)?;
         wgmma::refuse_descriptors(root)?;
         static_memory::check(root, cx.str("chip"))?;
         let unrolled = wgmma::unroll(&device.multiplications);
@@ -114,22 +115,22 @@ impl Pass for GpuxToNvvm {
         let Device {
             copies,
             groups,
-            transfers,
+            bulk_copies,
             elects,
             warp_numbers,
             multiplications,
             functions,
             launches,
         } = device;
-        let mut buffers = Buffers::new(root.context());
+        let mut aligner = BufferAligner::new(root.context());
         let mut lowering = Copies::new(root.context());
         for &copy in &copies {
-            buffers.align_destination(copy);
+            aligner.align_destination(copy);
             lowering.lower(copy)?;
         }
-        let lowering = Transfers::new(root.context());
-        for &op in &transfers {
-            lowering.lower(op, &mut buffers);
+        let lowering = BulkCopies::new(root.context());
+        for &op in &bulk_copies {
+            lowering.lower(op, &mut aligner);
         }
         for (function, elects) in by_function(elects) {
             elect::lower(function, &elects)?;
@@ -137,10 +138,10 @@ impl Pass for GpuxToNvvm {
         warp_numbers.into_iter().for_each(write_out_number);
         let multiplied = multiplications.iter().filter(|op| op.is(gpux::WGMMA)).count() as u64;
         for (function, multiplications) in by_function(multiplications) {
-            wgmma::lower(function, &multiplications, &mut buffers)?;
+            wgmma::lower(function, &multiplications, &mut aligner)?;
         }
         for function in functions {
-            tensors::lower_arguments(function);
+            tensor_map_arguments::lower_arguments(function);
         }
         for op in launches {
             lower_launch(op)?;
@@ -150,10 +151,10 @@ impl Pass for GpuxToNvvm {
             lowering.lower(op);
         }
         cx.count("copies", copies.len() as u64);
-        cx.count("transfers", transfers.len() as u64);
+        cx.count("transfers", bulk_copies.len() as u64);
         cx.count("multiplications", multiplied);
         cx.count("unrolled", unrolled);
-        cx.count("aligned", buffers.raised());
+        cx.count("aligned", aligner.raised());
         Ok(())
     }
 }
@@ -165,7 +166,7 @@ struct Device<'c> {
     /// Commits and waits.
     groups: Vec<Op<'c>>,
     /// Block-wide loads and stores.
-    transfers: Vec<Op<'c>>,
+    bulk_copies: Vec<Op<'c>>,
     elects: Vec<Op<'c>>,
     /// What asks for the number of a warp.
     warp_numbers: Vec<Op<'c>>,
@@ -198,7 +199,7 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
             gpux::TMA_LOAD | gpux::BULK_LOAD | gpux::TMA_STORE | gpux::BULK_STORE
                 if op.num_results() == 0 =>
             {
-                found.transfers.push(op);
+                found.bulk_copies.push(op);
             }
             gpux::ELECT => found.elects.push(op),
             gpu::SUBGROUP_ID => found.warp_numbers.push(op),
@@ -288,7 +289,7 @@ fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), P
         .groups
         .iter()
         .filter(|op| op.attr(gpux_attr::QUEUE) == Some(bulk));
-    let ops = device.transfers.iter().chain(&device.elects).chain(of_bulk);
+    let ops = device.bulk_copies.iter().chain(&device.elects).chain(of_bulk);
     match ops.into_iter().next() {
         None => Ok(()),
         Some(&op) => {

@@ -1,4 +1,4 @@
-//! The lowering of copies, by upstream's patterns.
+//! Lowers `gpux.copy` (`cp.async`) by upstream's patterns.
 //!
 //! What a copy becomes depends on the types of its operands, its size and its cache hint, and on nothing else. A program
 //! has many copies of few such **kinds**. So upstream's conversion lowers one copy per kind, whose operands are block

@@ -1,4 +1,4 @@
-//! The lowering of `gpux.elect`: decided once, where the function starts and its warps have not diverged.
+//! Lowers `gpux.elect`: it is decided once, where the function starts and its warps have not diverged.
 //!
 //! It is true in the thread of the first warp, or of the one that is named, that `elect.sync` picks, which is the same one whenever all of the warp
 //! take part. A block that is known to have fewer threads than a warp can't have them all take part; there it is the

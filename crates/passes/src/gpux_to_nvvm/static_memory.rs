@@ -1,4 +1,4 @@
-//! A kernel has no more static workgroup memory than the assembler takes.
+//! Checks that no kernel has more static workgroup memory than `ptxas` takes.
 //!
 //! `ptxas` says which kernel has too much, without a line, and only where it is run at all. What is counted here is what a kernel
 //! itself names: buffers of functions that it calls come on top.

@@ -18,18 +18,18 @@
 mod descriptors;
 mod fences;
 mod fragments;
-mod handed_on;
-mod product;
+mod function_boundaries;
+mod mma;
+mod modulo_variable_expansion;
 mod registers;
-mod rotations;
 mod store;
 
 use self::descriptors::Descriptors;
-pub(super) use self::handed_on::refuse_descriptors;
-use self::product::Product;
+pub(super) use self::function_boundaries::refuse_descriptors;
+use self::mma::Mma;
+pub(super) use self::modulo_variable_expansion::unroll;
 use self::registers::{Accumulators, MOST_REGISTERS, Registers};
-pub(super) use self::rotations::unroll;
-use super::buffers::Buffers;
+use super::buffer_alignment::BufferAligner;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
 use async_dialects::names::gpux;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
@@ -46,7 +46,7 @@ const ROWS: i64 = 64;
 pub(super) fn lower<'c>(
     function: Op<'c>,
     multiplications: &[Op<'c>],
-    buffers: &mut Buffers<'c>,
+    aligner: &mut BufferAligner<'c>,
 ) -> Result<(), PassError<'c>> {
     let ops = function.self_and_nested();
     refuse_sizes(&ops)?;
@@ -55,29 +55,29 @@ pub(super) fn lower<'c>(
         .filter(|op| op.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR));
     let zeros: Vec<Op> = inits.filter_map(fragments::zeros).collect();
     let ops = function.self_and_nested();
-    handed_on::refuse_accumulators(&ops)?;
+    function_boundaries::refuse_accumulators(&ops)?;
     refuse_stores(&ops)?;
     for &op in &ops {
         if op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR) {
-            buffers.align(op, op.operand(0), SWIZZLED_TILE_ALIGNMENT);
+            aligner.align(op, op.operand(0), SWIZZLED_TILE_ALIGNMENT);
         }
     }
     let blocks = ops.iter().flat_map(|op| op.regions()).flat_map(Region::blocks);
     let mut reads = Vec::new();
     for block in blocks {
         fences::insert(block);
-        rotations::remark(block);
+        modulo_variable_expansion::remark(block);
         reads.extend(fragments::reads(block)?);
     }
     let accumulators = Accumulators {
         context: function.context(),
     };
-    let (products, others): (Vec<Op>, Vec<Op>) = multiplications
+    let (mmas, others): (Vec<Op>, Vec<Op>) = multiplications
         .iter()
         .chain(&zeros)
         .partition(|op| op.is(gpux::WGMMA));
     // While operands have the types of matrices.
-    let products: Vec<(Op, Product)> = products.into_iter().map(|op| (op, Product::of(op))).collect();
+    let mmas: Vec<(Op, Mma)> = mmas.into_iter().map(|op| (op, Mma::of(op))).collect();
     let others: Vec<(Op, Registers)> = others
         .into_iter()
         .filter_map(|op| Some((op, Registers::of(fragment(op).ty(), function.context())?)))
@@ -88,8 +88,8 @@ pub(super) fn lower<'c>(
     }
     // First: what begins with zeros that are written looks at what writes them.
     let mut descriptors = Descriptors::new(function.context());
-    for (op, product) in products {
-        accumulators.multiply(op, &product, &mut descriptors);
+    for (op, mma) in mmas {
+        accumulators.multiply(op, &mma, &mut descriptors);
     }
     for (op, registers) in others {
         if op.is(gpux::READ_FRAGMENT) {

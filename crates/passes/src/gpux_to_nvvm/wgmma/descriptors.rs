@@ -1,4 +1,4 @@
-//! Descriptors of matrices as 64 bits, made such that little is left to compute in a loop.
+//! Computes descriptors of matrices as 64 bits, so that little is left to compute in a loop.
 //!
 //! The lower half of a descriptor has the address, in units of 16 bytes, the upper half is constant. Where a matrix is a view of a
 //! buffer, the descriptor is that of the start of the buffer plus what the view is further on: what a loop around the multiplication

@@ -1,4 +1,4 @@
-//! Where a multiplication needs a `wgmma.fence` before it.
+//! Inserts `wgmma.fence` before the multiplications that need one.
 //!
 //! **PTX** asks for one before the first multiplication of a kernel, and between any other access of registers and a
 //! multiplication that adds to them or reads A from them; instructions of one shape need none between them.
@@ -11,7 +11,7 @@
 
 use super::fragments::writes_zeros;
 use super::is_accumulator;
-use super::product::Product;
+use super::mma::Mma;
 use async_dialects::names::gpux;
 use async_mlir::calls::is_call;
 use async_mlir::control_flow::{Edge, EdgeTarget, entry_edges, region_exit_edges};
@@ -79,7 +79,7 @@ fn accesses_registers(op: Op<'_>) -> bool {
 
 /// Returns true if `op` adds to the result of a multiplication whose instructions have another K.
 fn adds_to_other_shape(op: Op<'_>) -> bool {
-    let k = |op: Op<'_>| Product::of(op).instruction_k();
+    let k = |op: Op<'_>| Mma::of(op).instruction_k();
     let before = op
         .operand(2)
         .defining_op()

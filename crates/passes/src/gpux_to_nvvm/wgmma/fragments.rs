@@ -1,4 +1,4 @@
-//! What threads read and write of matrices in registers, and A from registers while it is read.
+//! Lowers reads and writes of matrices in registers (fragments), and keeps A's registers alive while read.
 //!
 //! **Writes** are volatile moves, one for each register. A value that is only computed could be put into the registers earlier, before a
 //! wait for the multiplication that still reads them. `ptxas` removes the moves.

@@ -1,4 +1,4 @@
-//! Matrices in registers: structs of them, in the place of upstream's type.
+//! Converts matrices in registers from upstream's type to LLVM structs of a thread's registers.
 
 use super::{ROWS, cast, store};
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};

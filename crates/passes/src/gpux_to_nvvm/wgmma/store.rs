@@ -1,4 +1,4 @@
-//! `nvgpu.warpgroup.mma.store` in blocks of several warpgroups.
+//! Lowers `nvgpu.warpgroup.mma.store` in blocks of several warpgroups.
 //!
 //! Upstream counts the threads of a block, as if there were one warpgroup: the second one would store below the matrix. Here, a
 //! thread's number in its warpgroup says which elements it has (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts"): of

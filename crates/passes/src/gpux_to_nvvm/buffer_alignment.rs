@@ -1,4 +1,4 @@
-//! The alignment of buffers that copies touch.
+//! Raises the alignment of the buffers that copies access.
 //!
 //! `cp.async` wants both addresses aligned to the size of the transfer, but a buffer in workgroup memory has the
 //! alignment of its element type unless something else is said. So each buffer that a copy writes is given 16 bytes, or
@@ -30,7 +30,7 @@ use async_mlir::types::symbol;
 use rustc_hash::FxHashMap;
 
 /// The buffers of a module, and which of them are aligned already.
-pub(super) struct Buffers<'c> {
+pub(super) struct BufferAligner<'c> {
     context: &'c Context,
     /// Values whose buffers are dealt with, and the alignment that they have.
     seen: FxHashMap<Value<'c>, i64>,
@@ -43,7 +43,7 @@ pub(super) struct Buffers<'c> {
     raised: u64,
 }
 
-impl<'c> Buffers<'c> {
+impl<'c> BufferAligner<'c> {
     pub fn new(context: &'c Context) -> Self {
         Self {
             context,

@@ -1,4 +1,4 @@
-//! The lowering of block-wide loads and stores in issued form.
+//! Lowers block-wide loads and stores in issued form: bulk copies (`cp.async.bulk`, also of tensors).
 //!
 //! | operation                           | becomes                                                                  |
 //! |-------------------------------------|--------------------------------------------------------------------------|
@@ -7,7 +7,7 @@
 //!
 //! `nvgpu` has a tensor's coordinates innermost first, and `gpux` its indices outermost first.
 
-use super::buffers::Buffers;
+use super::buffer_alignment::BufferAligner;
 use crate::utils::alignment::{COPY_ALIGNMENT, tile_alignment};
 use crate::utils::builders::constant;
 use async_dialects::names::gpux;
@@ -22,7 +22,7 @@ use async_mlir::nvgpu::tensor_map;
 use async_mlir::types::{DYNAMIC, Shape, bit_width, memory_space, memref_layout, memref_shape};
 
 /// Lowers loads and stores.
-pub(super) struct Transfers<'c> {
+pub(super) struct BulkCopies<'c> {
     context: &'c Context,
     index: Type<'c>,
     i32: Type<'c>,
@@ -40,7 +40,7 @@ struct Tile<'c> {
     coordinates: Vec<Value<'c>>,
 }
 
-impl<'c> Transfers<'c> {
+impl<'c> BulkCopies<'c> {
     pub fn new(context: &'c Context) -> Self {
         Self {
             context,
@@ -55,23 +55,23 @@ impl<'c> Transfers<'c> {
     }
 
     /// Puts the lowered operation in the place of `op`, and aligns the buffer that it touches.
-    pub fn lower(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+    pub fn lower(&self, op: Op<'c>, aligner: &mut BufferAligner<'c>) {
         match op.name() {
-            gpux::TMA_LOAD => self.tma_load(op, buffers),
-            gpux::TMA_STORE => self.tma_store(op, buffers),
-            gpux::BULK_LOAD => self.bulk_load(op, buffers),
-            _ => self.bulk_store(op, buffers),
+            gpux::TMA_LOAD => self.tma_load(op, aligner),
+            gpux::TMA_STORE => self.tma_store(op, aligner),
+            gpux::BULK_LOAD => self.bulk_load(op, aligner),
+            _ => self.bulk_store(op, aligner),
         }
         op.erase();
     }
 
     // Operands: the descriptor, the indices, the destination, the ring and its slot.
-    fn tma_load(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+    fn tma_load(&self, op: Op<'c>, aligner: &mut BufferAligner<'c>) {
         let operands: Vec<Value> = op.operands().collect();
         let [tensor, indices @ .., memref, ring, slot] = &operands[..] else {
             unreachable!("a verified load in issued form has a slot of a ring");
         };
-        buffers.align(op, *memref, tile_alignment(*tensor));
+        aligner.align(op, *memref, tile_alignment(*tensor));
         for tile in self.tiles(op, *tensor, indices, *memref) {
             // No mask for several blocks, and no predicate.
             let operands: [&[Value]; 7] = [
@@ -88,12 +88,12 @@ impl<'c> Transfers<'c> {
     }
 
     // Operands: the source, the descriptor, the indices.
-    fn tma_store(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+    fn tma_store(&self, op: Op<'c>, aligner: &mut BufferAligner<'c>) {
         let operands: Vec<Value> = op.operands().collect();
         let [memref, tensor, indices @ ..] = &operands[..] else {
             unreachable!("a verified store has a source and a tensor");
         };
-        buffers.align(op, *memref, tile_alignment(*tensor));
+        aligner.align(op, *memref, tile_alignment(*tensor));
         for tile in self.tiles(op, *tensor, indices, *memref) {
             // No predicate.
             let operands: [&[Value]; 4] = [&[tile.memref], &[*tensor], &tile.coordinates, &[]];
@@ -102,9 +102,9 @@ impl<'c> Transfers<'c> {
     }
 
     // Operands: source, destination, the ring and its slot.
-    fn bulk_load(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+    fn bulk_load(&self, op: Op<'c>, aligner: &mut BufferAligner<'c>) {
         let [src, dst, ring, slot] = [0, 1, 2, 3].map(|i| op.operand(i));
-        buffers.align(op, dst, COPY_ALIGNMENT);
+        aligner.align(op, dst, COPY_ALIGNMENT);
         let (from, to) = (self.global_pointer(op, src), self.shared_pointer(op, dst));
         let barrier = OpBuilder::new(nvgpu::MBARRIER_GET, op.location())
             .operands(&[ring, slot])
@@ -120,9 +120,9 @@ impl<'c> Transfers<'c> {
     }
 
     // Operands: source, destination.
-    fn bulk_store(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+    fn bulk_store(&self, op: Op<'c>, aligner: &mut BufferAligner<'c>) {
         let [src, dst] = [0, 1].map(|i| op.operand(i));
-        buffers.align(op, src, COPY_ALIGNMENT);
+        aligner.align(op, src, COPY_ALIGNMENT);
         let (from, to) = (self.shared_pointer(op, src), self.global_pointer(op, dst));
         let bytes = self.bytes(op, src);
         // No cache hint, and no mask of bytes.

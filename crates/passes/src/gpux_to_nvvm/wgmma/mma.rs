@@ -1,4 +1,4 @@
-//! A multiplication as instructions of 64 rows and 32 bytes of K: which parts of A and B each has.
+//! Splits a `gpux.wgmma` into `wgmma.mma_async` instructions of 64 rows and 32 bytes of K.
 //!
 //! A matrix lies in boxes with rows of 128 bytes, one after the other. Where K is contiguous there is one box, and an
 //! instruction goes on in its rows; else a box has all of K and 64 rows of A (columns of B), and an instruction goes on with
@@ -26,7 +26,7 @@ const STEP_BYTES: i64 = 32;
 const STEP_REGISTERS: i64 = 4;
 
 /// A or B.
-struct Factor<'c> {
+struct MmaOperand<'c> {
     element: Type<'c>,
     /// True if K is contiguous in memory.
     is_k_major: bool,
@@ -36,7 +36,7 @@ struct Factor<'c> {
     in_registers: bool,
 }
 
-impl<'c> Factor<'c> {
+impl<'c> MmaOperand<'c> {
     fn of(matrix: Value<'c>, is_k_major: bool) -> Self {
         let registers = accumulated_matrix(matrix.ty()).and_then(vector_shape);
         let in_registers = registers.is_some();
@@ -100,19 +100,19 @@ impl<'c> Factor<'c> {
     }
 }
 
-/// What a `gpux.wgmma` multiplies.
-pub(super) struct Product<'c> {
+/// The operands of a `gpux.wgmma`.
+pub(super) struct Mma<'c> {
     context: &'c Context,
-    a: Factor<'c>,
-    b: Factor<'c>,
+    a: MmaOperand<'c>,
+    b: MmaOperand<'c>,
     /// The columns of B.
     pub columns: usize,
 }
 
-impl<'c> Product<'c> {
+impl<'c> Mma<'c> {
     pub fn of(op: Op<'c>) -> Self {
-        let a = Factor::of(op.operand(0), !op.has_attr(gpux_attr::TRANSPOSE_A));
-        let b = Factor::of(op.operand(1), op.has_attr(gpux_attr::TRANSPOSE_B));
+        let a = MmaOperand::of(op.operand(0), !op.has_attr(gpux_attr::TRANSPOSE_A));
+        let b = MmaOperand::of(op.operand(1), op.has_attr(gpux_attr::TRANSPOSE_B));
         let count = |size: i64| usize::try_from(size).expect("a verified matrix has a size");
         Self {
             context: op.context(),
@@ -143,10 +143,10 @@ impl<'c> Product<'c> {
     }
 
     /// Makes an instruction that adds the product of A and B, which is given by a descriptor, to `sum`, or to nothing.
-    fn step(&self, op: Op<'c>, a: &Left<'c>, b: Value<'c>, sum: Value<'c>, adds: bool) -> Value<'c> {
+    fn step(&self, op: Op<'c>, a: &OperandA<'c>, b: Value<'c>, sum: Value<'c>, adds: bool) -> Value<'c> {
         match a {
-            Left::Memory(a) => self.step_from_memory(op, [*a, b], sum, adds),
-            Left::Registers(a) => self.step_from_registers(op, a, b, sum, adds),
+            OperandA::Memory(a) => self.step_from_memory(op, [*a, b], sum, adds),
+            OperandA::Registers(a) => self.step_from_registers(op, a, b, sum, adds),
         }
     }
 
@@ -228,7 +228,7 @@ impl<'c> Product<'c> {
             let names: Vec<String> = (first..first + count).map(|i| format!("${i}")).collect();
             names.join(", ")
         };
-        let [of_a, of_b] = [&self.a, &self.b].map(|factor| factor.ptx_type(self.context));
+        let [of_a, of_b] = [&self.a, &self.b].map(|operand| operand.ptx_type(self.context));
         let instructions = format!(
             "{{\n.reg .pred p;\nsetp.ne.b32 p, {}, 0;\nwgmma.mma_async.sync.aligned.m{ROWS}n{}k{}.{}.{of_a}.{of_b} {{{}}}, {{{}}}, \
              ${}, p{};\n}}",
@@ -258,7 +258,7 @@ impl<'c> Product<'c> {
 }
 
 /// A part of A.
-enum Left<'c> {
+enum OperandA<'c> {
     /// In workgroup memory: its descriptor.
     Memory(Value<'c>),
     /// In these registers.
@@ -267,9 +267,9 @@ enum Left<'c> {
 
 impl<'c> Accumulators<'c> {
     /// Lowers a multiplication.
-    pub fn multiply(&self, op: Op<'c>, product: &Product<'c>, descriptors: &mut Descriptors<'c>) {
+    pub fn multiply(&self, op: Op<'c>, mma: &Mma<'c>, descriptors: &mut Descriptors<'c>) {
         let [a, b, accumulator] = [0, 1, 2].map(|i| op.operand(i));
-        let in_memory = (!product.a.in_registers).then(|| descriptors.of(op, a));
+        let in_memory = (!mma.a.in_registers).then(|| descriptors.of(op, a));
         let b = descriptors.of(op, b);
         let is_zero = is_zero(accumulator);
         let sum = op.result(0).ty();
@@ -283,20 +283,20 @@ impl<'c> Accumulators<'c> {
                 } else {
                     (self.extract(op, accumulator, i, block), true)
                 };
-                let registers = product.a.in_registers.then(|| self.rows(op, a, i));
-                product.steps(i).fold(sum, |sum, [offset, offset_b]| {
+                let registers = mma.a.in_registers.then(|| self.rows(op, a, i));
+                mma.steps(i).fold(sum, |sum, [offset, offset_b]| {
                     let adds = std::mem::replace(&mut adds, true);
                     let a = match in_memory {
-                        Some(a) => Left::Memory(descriptors.advanced(op, a, offset)),
+                        Some(a) => OperandA::Memory(descriptors.advanced(op, a, offset)),
                         None => {
                             let first = usize::try_from(offset).unwrap_or(0);
                             let step = usize::try_from(STEP_REGISTERS).unwrap_or(0);
                             let registers = registers.iter().flatten().skip(first).take(step);
-                            Left::Registers(registers.copied().collect())
+                            OperandA::Registers(registers.copied().collect())
                         }
                     };
                     let b = descriptors.advanced(op, b, offset_b);
-                    product.step(op, &a, b, sum, adds)
+                    mma.step(op, &a, b, sum, adds)
                 })
             })
             .collect();

@@ -1,4 +1,4 @@
-//! Memory is where its type says.
+//! Refuses operations on an address that is known to lie in another memory space than they take it for.
 //!
 //! An address is converted to the memory space that an operation wants, and the hardware doesn't ask where it came from. So
 //! what is known to be elsewhere is refused: workgroup memory from `malloc` or a stack, a copy from a stack, and a cast
@@ -52,12 +52,12 @@ struct Sources<'c> {
     /// Values that were looked at, and in which memory space they may well be.
     seen: FxHashSet<(Value<'c>, MemorySpace)>,
     /// What types say, of which a function has few.
-    types: Vec<(Type<'c>, Said)>,
+    types: Vec<(Type<'c>, TypeSpace)>,
 }
 
 /// What a type says of where a value is.
 #[derive(Clone, Copy)]
-struct Said {
+struct TypeSpace {
     is_memref: bool,
     space: Option<MemorySpace>,
 }
@@ -72,16 +72,16 @@ impl<'c> Sources<'c> {
         }
     }
 
-    fn said(&mut self, ty: Type<'c>) -> Said {
-        if let Some(&(_, said)) = self.types.iter().find(|(known, _)| *known == ty) {
-            return said;
+    fn type_space(&mut self, ty: Type<'c>) -> TypeSpace {
+        if let Some(&(_, type_space)) = self.types.iter().find(|(known, _)| *known == ty) {
+            return type_space;
         }
-        let said = Said {
+        let type_space = TypeSpace {
             is_memref: memref_shape(ty).is_some(),
             space: MemorySpace::of(ty),
         };
-        self.types.push((ty, said));
-        said
+        self.types.push((ty, type_space));
+        type_space
     }
 
     /// Returns an error if `op` is or has an address in another memory space than it says.
@@ -100,16 +100,16 @@ impl<'c> Sources<'c> {
     /// Returns an error if `op` takes an address for one in another memory space than it is in.
     fn check(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
         for memref in op.operands() {
-            let said = self.said(memref.ty());
-            if !said.is_memref {
+            let type_space = self.type_space(memref.ty());
+            if !type_space.is_memref {
                 continue;
             }
             let taken_for = match op.name() {
-                memref::MEMORY_SPACE_CAST => match self.said(op.result(0).ty()).space {
+                memref::MEMORY_SPACE_CAST => match self.type_space(op.result(0).ty()).space {
                     None => continue,
                     Some(space) => space,
                 },
-                _ => said.space.unwrap_or(MemorySpace::Global),
+                _ => type_space.space.unwrap_or(MemorySpace::Global),
             };
             let Some((start, space)) = self.effect_of_move(memref, taken_for) else {
                 continue;
@@ -156,7 +156,7 @@ impl<'c> Sources<'c> {
 
     /// The memory space that `value` is known to be in, by its type or by where it is made.
     fn space_of(&mut self, value: Value<'c>) -> Option<MemorySpace> {
-        self.said(value.ty()).space.or_else(|| made_in(value))
+        self.type_space(value.ty()).space.or_else(|| made_in(value))
     }
 }
 

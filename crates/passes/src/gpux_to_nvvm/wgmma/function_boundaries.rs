@@ -1,4 +1,4 @@
-//! Matrices that functions hand to each other, which nothing lowers.
+//! Refuses accumulators and matrix descriptors that are arguments or results of functions.
 
 use super::is_accumulator;
 use crate::utils::device::device_code;

@@ -1,4 +1,4 @@
-//! Accumulators in flight that take each other's places at the end of an iteration.
+//! Unrolls loops whose accumulators in flight take each other's places at the end of an iteration.
 //!
 //! The values that a loop carries are registers, which are written at the end of each iteration. `ptxas` leaves an accumulator in flight where it
 //! is only if it stays in its place: added to what was there. Else it waits for the multiplication first, and moves the registers
@@ -7,9 +7,9 @@
 //!
 //! A loop that can't be unrolled, or would have to be unrolled too often, stays as it is: a remark says so.
 
-mod turns;
+mod unroll_factor;
 
-use self::turns::{Made, Older, Place, Turns};
+use self::unroll_factor::{CarriedValue, CarriedValues, OlderGroups, Update};
 use super::fragments::{InFlight, in_flight, is_of_warpgroups};
 use super::is_accumulator;
 use super::registers::Registers;
@@ -24,7 +24,7 @@ use async_mlir::names::scf;
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 
-/// Unrolls the loops around `multiplications`, in counted form, in which accumulators in flight take turns. Returns how many it unrolls;
+/// Unrolls the loops around `multiplications`, in counted form, in which accumulators in flight take values. Returns how many it unrolls;
 /// handles to these and to what is in them may be dangling afterwards.
 pub(in super::super) fn unroll(multiplications: &[Op<'_>]) -> u64 {
     let mut seen = FxHashSet::default();
@@ -33,7 +33,7 @@ pub(in super::super) fn unroll(multiplications: &[Op<'_>]) -> u64 {
     // Inner loops first: an outer one that is unrolled clones them.
     found.sort_by_cached_key(|op| Reverse(op.ancestors().count()));
     let unrolled = found.into_iter().filter_map(|op| {
-        let factor = Carried::of(op)?.turns.factor()?;
+        let factor = LoopCarried::of(op)?.values.factor()?;
         Some((factor, loops::unroll(op, factor)?))
     });
     let unrolled: Vec<_> = unrolled.collect();
@@ -128,10 +128,10 @@ fn moved<'c>(matrix: Value<'c>, registers: &Registers<'c>, end: Op<'c>) -> Value
 
 /// Remarks on what is in flight at the end of `block`, the body of a loop, and goes to another place.
 pub(super) fn remark(block: Block<'_>) {
-    let Some(carried) = block.parent_op().and_then(Carried::of) else {
+    let Some(carried) = block.parent_op().and_then(LoopCarried::of) else {
         return;
     };
-    for (to, from) in carried.turns.moved() {
+    for (to, from) in carried.values.moved() {
         let message = format!(
             "is in flight where it takes the place of another accumulator, from {from} to {to} of those values that the loop carries: \
              ptxas waits for it and moves its registers"
@@ -141,14 +141,14 @@ pub(super) fn remark(block: Block<'_>) {
 }
 
 /// What an `scf.for` hands from iteration to iteration.
-struct Carried<'c> {
+struct LoopCarried<'c> {
     end: Op<'c>,
     /// The multiplication of the iteration that made each of the values last.
     last: Vec<Option<Op<'c>>>,
-    turns: Turns,
+    values: CarriedValues,
 }
 
-impl<'c> Carried<'c> {
+impl<'c> LoopCarried<'c> {
     /// `None` if `op` is no such loop, or has no accumulators.
     fn of(op: Op<'c>) -> Option<Self> {
         let block = op.is(scf::FOR).then(|| op.region(0).first())??;
@@ -157,37 +157,37 @@ impl<'c> Carried<'c> {
             return None;
         }
         let InFlight { left, .. } = in_flight(block);
-        let (last, places) = end
+        let (last, values) = end
             .operands()
             .map(|value| {
                 let last = value.defining_op().filter(|op| op.is(gpux::WGMMA));
-                let place = Place {
+                let place = CarriedValue {
                     from: place(block, value),
-                    made: last.map_or(Made::Earlier, |op| {
+                    update: last.map_or(Update::Unchanged, |op| {
                         left.get(&op)
-                            .map_or(Made::Complete, |younger| Made::InFlight(*younger))
+                            .map_or(Update::Complete, |younger| Update::InFlight(*younger))
                     }),
                 };
                 (last, place)
             })
             .unzip();
-        let turns = Turns {
-            places,
+        let values = CarriedValues {
+            values,
             older: older(block),
         };
-        Some(Self { end, last, turns })
+        Some(Self { end, last, values })
     }
 
     /// The multiplication that made what is in this place at the end of an iteration, this one or one before.
     fn multiplication(&self, place: usize) -> Op<'c> {
-        let mut chain = self.turns.chain(place);
+        let mut chain = self.values.chain(place);
         chain.find_map(|place| self.last[place]).unwrap_or(self.end)
     }
 }
 
 /// What `block` does to groups that were in flight before it. What is nested in it commits and awaits nothing for sure.
-fn older(block: Block<'_>) -> Older {
-    let mut older = Older::default();
+fn older(block: Block<'_>) -> OlderGroups {
+    let mut older = OlderGroups::default();
     for op in block.ops().into_iter().filter(|op| is_of_warpgroups(*op)) {
         if op.is(gpux::COMMIT_GROUP) {
             older.commit();

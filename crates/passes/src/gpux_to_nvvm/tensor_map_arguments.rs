@@ -1,4 +1,4 @@
-//! Tensor map descriptors as arguments of kernels.
+//! Makes pointers of kernel arguments that are tensor map descriptors.
 //!
 //! Upstream turns a descriptor into a pointer, but converts no signatures with it: `--convert-nvgpu-to-nvvm` leaves the
 //! argument as it is, and `--convert-gpu-to-nvvm` then has no type for it. So the argument becomes a pointer here.

@@ -1,21 +1,22 @@
-//! Which accumulators that a loop carries change places in flight, and how often the loop is unrolled so that none does.
+//! Computes how often to unroll a loop so that no accumulator in flight changes its place among the
+//! values that the loop carries.
 
 /// Loops are unrolled no more than this: their code grows as much.
 const MOST: usize = 8;
 
 /// What a loop carries in one place, at the end of an iteration.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct CarriedValue {
     /// The place that it was in before the iteration. `None` for what is made in the iteration, and for what is no accumulator.
     pub from: Option<usize>,
-    pub made: Made,
+    pub update: Update,
 }
 
 /// What the iteration does to what it hands on in one place.
 #[derive(Clone, Copy)]
-pub(super) enum Made {
+pub(super) enum Update {
     /// It multiplies nothing into it.
-    Earlier,
+    Unchanged,
     /// It multiplies, and awaits that.
     Complete,
     /// It multiplies, and commits so many groups after the last multiplication's (-1 if that is not committed).
@@ -23,13 +24,13 @@ pub(super) enum Made {
 }
 
 /// What an iteration does to groups that were in flight before.
-pub(super) struct Older {
+pub(super) struct OlderGroups {
     commits: i64,
     /// Complete are those that at least so many groups have been committed after, before the iteration.
     complete_from: i64,
 }
 
-impl Default for Older {
+impl Default for OlderGroups {
     fn default() -> Self {
         Self {
             commits: 0,
@@ -38,7 +39,7 @@ impl Default for Older {
     }
 }
 
-impl Older {
+impl OlderGroups {
     pub fn commit(&mut self) {
         self.commits += 1;
     }
@@ -49,16 +50,16 @@ impl Older {
     }
 }
 
-/// The places that a loop carries accumulators in.
-pub(super) struct Turns {
-    pub places: Vec<Place>,
-    pub older: Older,
+/// The values that a loop carries, by place: their number among them.
+pub(super) struct CarriedValues {
+    pub values: Vec<CarriedValue>,
+    pub older: OlderGroups,
 }
 
-impl Turns {
+impl CarriedValues {
     /// What changes places in flight: its new place and the one before.
     pub fn moved(&self) -> Vec<(usize, usize)> {
-        let moves = self.in_flight().into_iter().zip(&self.places).enumerate();
+        let moves = self.in_flight().into_iter().zip(&self.values).enumerate();
         moves
             .filter_map(|(to, (in_flight, place))| {
                 let from = place.from.filter(|from| *from != to)?;
@@ -77,9 +78,9 @@ impl Turns {
 
     /// `place`, the one that what is in it was in before, and so on, until an iteration makes it or it is in `place` again.
     pub fn chain(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
-        let next = |at: &usize| self.places[*at].from;
+        let next = |at: &usize| self.values[*at].from;
         std::iter::successors(Some(place), next)
-            .take(self.places.len())
+            .take(self.values.len())
             .enumerate()
             .take_while(move |(i, at)| *i == 0 || *at != place)
             .map(|(_, at)| at)
@@ -87,27 +88,27 @@ impl Turns {
 
     /// True if what is in `place` after `factor` iterations was in it before, or was made by them.
     fn stays(&self, place: usize, factor: usize) -> bool {
-        let back = (0..factor).try_fold(place, |at, _| self.places[at].from);
+        let back = (0..factor).try_fold(place, |at, _| self.values[at].from);
         back.is_none_or(|back| back == place)
     }
 
     /// Which places have what is in flight at the end of an iteration.
     fn in_flight(&self) -> Vec<bool> {
-        let mut found = vec![false; self.places.len()];
+        let mut found = vec![false; self.values.len()];
         // By place: how many groups are committed after that of what is in flight there.
-        let mut younger: Vec<Option<i64>> = vec![None; self.places.len()];
-        // Through all places once.
-        for _ in 0..=self.places.len() {
+        let mut younger: Vec<Option<i64>> = vec![None; self.values.len()];
+        // Once for each place.
+        for _ in 0..=self.values.len() {
             let carried = |from: usize| {
                 let younger = younger[from].filter(|younger| *younger < self.older.complete_from)?;
                 Some(younger + self.older.commits)
             };
-            let after = |place: &Place| match place.made {
-                Made::Earlier => carried(place.from?),
-                Made::Complete => None,
-                Made::InFlight(younger) => Some(younger),
+            let after = |place: &CarriedValue| match place.update {
+                Update::Unchanged => carried(place.from?),
+                Update::Complete => None,
+                Update::InFlight(younger) => Some(younger),
             };
-            younger = self.places.iter().map(after).collect();
+            younger = self.values.iter().map(after).collect();
             for (found, younger) in found.iter_mut().zip(&younger) {
                 *found |= younger.is_some();
             }
@@ -121,74 +122,77 @@ mod tests {
     use super::*;
 
     /// A multiplication that stays in flight when the iteration ends.
-    const ADDED: Made = Made::InFlight(0);
+    const ADDED: Update = Update::InFlight(0);
 
-    fn place(from: Option<usize>, made: Made) -> Place {
-        Place { from, made }
+    fn place(from: Option<usize>, update: Update) -> CarriedValue {
+        CarriedValue { from, update }
     }
 
-    fn turns(places: &[Place], pending: i64) -> Turns {
-        let mut older = Older::default();
+    fn carried(values: &[CarriedValue], pending: i64) -> CarriedValues {
+        let mut older = OlderGroups::default();
         older.commit();
         older.wait(pending);
-        Turns {
-            places: places.to_vec(),
+        CarriedValues {
+            values: values.to_vec(),
             older,
         }
     }
 
     #[test]
     fn what_is_added_to_in_its_place_is_not_moved() {
-        let turns = turns(&[place(Some(0), ADDED), place(Some(1), Made::Earlier)], 1);
-        assert!(turns.moved().is_empty());
-        assert_eq!(turns.factor(), None);
+        let values = carried(&[place(Some(0), ADDED), place(Some(1), Update::Unchanged)], 1);
+        assert!(values.moved().is_empty());
+        assert_eq!(values.factor(), None);
     }
 
     #[test]
     fn two_that_take_turns_are_in_their_places_after_two_iterations() {
-        let turns = turns(&[place(Some(1), Made::Earlier), place(Some(0), ADDED)], 1);
-        assert_eq!(turns.moved(), [(1, 0)]);
-        assert_eq!(turns.factor(), Some(2));
+        let values = carried(&[place(Some(1), Update::Unchanged), place(Some(0), ADDED)], 1);
+        assert_eq!(values.moved(), [(1, 0)]);
+        assert_eq!(values.factor(), Some(2));
     }
 
     #[test]
     fn what_is_older_is_moved_if_no_wait_completes_it() {
-        let places = [place(Some(1), Made::Earlier), place(Some(0), ADDED)];
-        assert_eq!(turns(&places, 2).moved(), [(0, 1), (1, 0)]);
+        let values = [place(Some(1), Update::Unchanged), place(Some(0), ADDED)];
+        assert_eq!(carried(&values, 2).moved(), [(0, 1), (1, 0)]);
     }
 
     #[test]
     fn what_is_complete_may_be_moved() {
-        let turns = turns(
-            &[place(Some(1), Made::Earlier), place(Some(0), Made::Complete)],
+        let values = carried(
+            &[
+                place(Some(1), Update::Unchanged),
+                place(Some(0), Update::Complete),
+            ],
             0,
         );
-        assert!(turns.moved().is_empty());
+        assert!(values.moved().is_empty());
     }
 
     #[test]
     fn a_queue_of_new_ones_is_unrolled_as_often_as_it_has_places() {
-        let places = [
+        let values = [
             place(None, ADDED),
-            place(Some(0), Made::Earlier),
-            place(Some(1), Made::Earlier),
+            place(Some(0), Update::Unchanged),
+            place(Some(1), Update::Unchanged),
         ];
-        let turns = turns(&places, 7);
-        assert_eq!(turns.moved(), [(1, 0), (2, 1)]);
-        assert_eq!(turns.factor(), Some(3));
-        assert_eq!(turns.chain(2).collect::<Vec<_>>(), [2, 1, 0]);
+        let values = carried(&values, 7);
+        assert_eq!(values.moved(), [(1, 0), (2, 1)]);
+        assert_eq!(values.factor(), Some(3));
+        assert_eq!(values.chain(2).collect::<Vec<_>>(), [2, 1, 0]);
     }
 
     #[test]
     fn rotations_of_two_and_three_come_round_after_six() {
         let from = [1, 0, 3, 4, 2];
-        let places = from.map(|from| place(Some(from), ADDED));
-        assert_eq!(turns(&places, 7).factor(), Some(6));
+        let values = from.map(|from| place(Some(from), ADDED));
+        assert_eq!(carried(&values, 7).factor(), Some(6));
     }
 
     #[test]
     fn a_rotation_of_many_is_left_alone() {
-        let places: Vec<Place> = (0..9).map(|i| place(Some((i + 1) % 9), ADDED)).collect();
-        assert_eq!(turns(&places, 7).factor(), None);
+        let values: Vec<CarriedValue> = (0..9).map(|i| place(Some((i + 1) % 9), ADDED)).collect();
+        assert_eq!(carried(&values, 7).factor(), None);
     }
 }
