@@ -11,7 +11,7 @@
 //! are in the same block, its copies are awaited there, and a barrier there keeps threads that are ahead from it.
 
 use crate::utils::device::{device_code, is_workgroup_alloc};
-use crate::utils::static_allocs::{Rounds, check};
+use crate::utils::static_allocs::{IterationOrder, check};
 use async_dialects::registry::GPUX;
 use async_mlir::calls::UsedSymbols;
 use async_mlir::gpu::is_workgroup;
@@ -54,9 +54,9 @@ impl Pass for AllocsToGlobals {
             let Some(around) = function.parent().filter(|_| !allocs.is_empty()) else {
                 continue;
             };
-            let table = tables.entry(around).or_insert_with(|| Table::of(around));
+            let table = tables.entry(around).or_insert_with(|| SymbolTable::of(around));
             for &alloc in &allocs {
-                check(function, alloc, &table.used, Rounds::Barriers)?;
+                check(function, alloc, &table.used, IterationOrder::ExistingBarriers)?;
             }
             table.make_globals(function, &allocs);
             cx.count("globals", allocs.len() as u64);
@@ -66,12 +66,12 @@ impl Pass for AllocsToGlobals {
 }
 
 /// A symbol table that functions are in.
-struct Table {
+struct SymbolTable {
     used: UsedSymbols,
     names: FxHashSet<String>,
 }
 
-impl Table {
+impl SymbolTable {
     fn of(table: Op<'_>) -> Self {
         let ops = table.regions().flat_map(Region::blocks).flat_map(Block::ops);
         let names = ops.filter_map(|op| op.str_attr(attr::SYM_NAME));

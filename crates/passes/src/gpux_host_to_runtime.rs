@@ -9,17 +9,17 @@
 //!
 //! **Refusals.** Transfers of tensors (bufferize first), buffers of unknown rank or of vectors of unknown length, and `gpux.memset` of what does not lie in a row.
 //!
-//! [`lowering`] and [`launches`] lower operations; [`glue`] has the functions that take a transfer apart that is not contiguous, and the
+//! [`lowering`] and [`launches`] lower operations; [`wrappers`] has the functions that take a transfer apart that is not contiguous, and the
 //! arguments of a launch; [`memory_spaces`] changes types.
 
-mod glue;
 mod launches;
 mod lowering;
 mod memory_spaces;
+mod wrappers;
 
-use self::glue::Glue;
 use self::lowering::Lowering;
 use self::memory_spaces::drop_memory_spaces;
+use self::wrappers::Wrappers;
 use crate::utils::device::is_host_operation;
 use crate::utils::emit::{Emitter, is_scalable};
 use async_dialects::names::gpux;
@@ -76,7 +76,7 @@ impl Pass for GpuxHostToRuntime {
         });
         let emitter = Emitter::new(root);
         let lowering = Lowering {
-            glue: Glue::new(root, &emitter),
+            wrappers: Wrappers::new(root, &emitter),
             emitter: &emitter,
         };
         for op in ops {

@@ -18,10 +18,10 @@
 
 mod accesses;
 mod convert;
+mod counted_queue;
 mod emit;
+mod hoist_stores;
 mod pointers;
-mod read;
-mod stores;
 mod warpgroup;
 
 use crate::utils::device::{device_code, own_ops};
@@ -31,8 +31,8 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::is_kernel;
 use async_mlir::ir::Op;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use convert::{Converted, Tokens};
-use read::Counted;
+use convert::{Conversions, TokenSources};
+use counted_queue::CountedQueue;
 use tokenflow::lift::{Lifted, TokensOf, complete_no_more, lift};
 
 /// The pass.
@@ -120,7 +120,10 @@ pub(crate) struct Counts {
 /// Puts the counted queues of `code` into token form that are `wanted`, as far as that is possible.
 pub(crate) fn lift_queues(code: Op<'_>, options: Options, wanted: &dyn Fn(GroupQueue) -> bool) -> Counts {
     let mut counts = Counts::default();
-    for queue in read::queues(code).into_iter().filter(|queue| wanted(*queue)) {
+    for queue in counted_queue::queues(code)
+        .into_iter()
+        .filter(|queue| wanted(*queue))
+    {
         match lift_queue(code, queue, options) {
             Ok(lifted) => {
                 let awaits = lifted.waits.iter().filter(|tokens| !tokens.is_empty()).count();
@@ -145,7 +148,7 @@ fn verify_contract<'c>(code: Op<'c>, lifted: &[GroupQueue]) -> Result<(), PassEr
             let is_lifted = completion.queue.is_some_and(|queue| lifted.contains(&queue));
             is_lifted
                 && match completion.effect {
-                    GroupEffect::Commit => !read::has_token(&completion),
+                    GroupEffect::Commit => !counted_queue::has_token(&completion),
                     GroupEffect::Wait => true,
                     GroupEffect::Issue | GroupEffect::None => false,
                 }
@@ -183,7 +186,7 @@ impl<'c> Refusal<'c> {
 
 /// Puts a queue of `code` into token form.
 fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<Lifted, Refusal<'_>> {
-    read::check(code, queue)?;
+    counted_queue::check(code, queue)?;
     let refusal = match lift_operations(code, queue, options.weaken) {
         Err(refusal) if options.group_tokens => refusal,
         done => return done,
@@ -193,14 +196,14 @@ fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<Lifte
         return Err(refusal);
     };
     refusal.remark(queue, "has tokens of groups, and not of copies");
-    emit::emit(code, &counted, &lifted, Tokens::Groups);
+    emit::emit(code, &counted, &lifted, TokenSources::Groups);
     Ok(lifted)
 }
 
 /// Puts a queue into token form, with tokens of its operations.
 fn lift_operations(code: Op<'_>, queue: GroupQueue, weaken: bool) -> Result<Lifted, Refusal<'_>> {
-    let hoisted = stores::hoist(code, queue)?;
-    let lifted = Counted::read(code, queue, weaken).and_then(|counted| {
+    let hoisted = hoist_stores::hoist(code, queue)?;
+    let lifted = CountedQueue::read(code, queue, weaken).and_then(|counted| {
         let (lifted, converted) = with_operations(code, &counted)?;
         Ok((counted, lifted, converted))
     });
@@ -211,15 +214,18 @@ fn lift_operations(code: Op<'_>, queue: GroupQueue, weaken: bool) -> Result<Lift
             return Err(refusal);
         }
     };
-    emit::emit(code, &counted, &lifted, Tokens::Operations(converted));
+    emit::emit(code, &counted, &lifted, TokenSources::Operations(converted));
     hoisted.finish();
     Ok(lifted)
 }
 
 /// The queue with tokens of its operations.
-fn with_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, Converted<'c>), Refusal<'c>> {
+fn with_operations<'c>(
+    code: Op<'c>,
+    counted: &CountedQueue<'c>,
+) -> Result<(Lifted, Conversions<'c>), Refusal<'c>> {
     let (program, number, shapes) = (&counted.skeleton.program, counted.number, &counted.shapes);
-    let converted = Converted::new(counted)?;
+    let converted = Conversions::new(counted)?;
     let weak = counted.accesses.as_ref();
     let mut refusal = None;
     // What is left to later waits may be harder to count.
@@ -240,8 +246,8 @@ fn with_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, C
 }
 
 /// The queue with tokens of its groups, if they can have any.
-fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(Counted<'c>, Lifted)> {
-    let counted = Counted::read(code, queue, false).ok()?;
+fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(CountedQueue<'c>, Lifted)> {
+    let counted = CountedQueue::read(code, queue, false).ok()?;
     if !convert::groups_can_have_tokens(&counted) {
         return None;
     }
@@ -252,7 +258,7 @@ fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(Counted<'c>, Lift
 }
 
 /// Returns an error if `code` is no kernel and may return with something in flight, which a caller may wait for.
-fn leaves_nothing<'c>(code: Op<'c>, counted: &Counted<'c>, lifted: &Lifted) -> Result<(), Refusal<'c>> {
+fn leaves_nothing<'c>(code: Op<'c>, counted: &CountedQueue<'c>, lifted: &Lifted) -> Result<(), Refusal<'c>> {
     if !code.is_function() || is_kernel(code) {
         return Ok(());
     }

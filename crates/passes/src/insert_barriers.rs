@@ -9,11 +9,11 @@
 //! **Refusals.** Accesses that no barrier can order are errors at both. A function with mbarriers or barriers of some threads,
 //! whose order is not known here, stays as it is, with a remark.
 //!
-//! [`existing`] decides which barriers stay, `tokenflow::barriers` where others are needed, [`explain`] says why.
+//! [`kept_barriers`] decides which barriers stay, `tokenflow::barriers` where others are needed, [`explain`] says why.
 
-mod existing;
 mod explain;
-mod overlaps;
+mod kept_barriers;
+mod races;
 
 use crate::analysis::barrier_graph::{BarrierGraph, barrier_of_warps, dependences, read};
 use crate::analysis::thread_values::MAX_THREADS;
@@ -100,7 +100,7 @@ pub(crate) fn derive<'c>(
     }
     check_block_size(function)?;
     let mut graph = read(function, keep)?;
-    let kept = existing::keep(&mut graph, keep);
+    let kept = kept_barriers::keep(&mut graph, keep);
     let placement = place(&graph.kernel);
     if is_helper(function) && !(placement.barriers.is_empty() && placement.overlaps.is_empty()) {
         let message = "is called, perhaps by some threads only: its barriers stay, and none is inserted";
@@ -108,7 +108,7 @@ pub(crate) fn derive<'c>(
         Diagnostic::remark(function, message).note(function, help).emit();
         return Ok(Derived::default());
     }
-    overlaps::report(function, &graph, &placement.overlaps, dropped.is_some())?;
+    races::report(function, &graph, &placement.overlaps, dropped.is_some())?;
     let inserted = placement.barriers.len();
     let gone: Vec<Op> = graph
         .barriers
@@ -141,7 +141,7 @@ pub(crate) fn derived_anew(function: Op<'_>) -> FxHashSet<Op<'_>> {
     else {
         return FxHashSet::default();
     };
-    let kept = existing::keep(&mut graph, false);
+    let kept = kept_barriers::keep(&mut graph, false);
     let barriers = graph.barriers.iter().map(|(_, op)| *op);
     barriers.filter(|op| !kept.contains(op)).collect()
 }
@@ -155,7 +155,7 @@ pub(crate) fn note_what_it_orders<'c>(error: PassError<'c>, barrier: Op<'c>) -> 
     let Ok(graph) = read(function, false) else {
         return error;
     };
-    let Some((first, second)) = existing::what_it_orders(&graph, barrier) else {
+    let Some((first, second)) = kept_barriers::what_it_orders(&graph, barrier) else {
         return error;
     };
     let error = error

@@ -17,14 +17,14 @@ mod buffers;
 mod launches;
 mod report;
 mod rewrite;
-mod table;
+mod symbol_table;
 
 use crate::analysis::buffer_flow;
 use crate::analysis::buffer_uses::BufferUses;
 use crate::analysis::phase_skeleton::is_block_wide_load;
 use crate::utils::chip::{MemoryLimit, STATIC_WORKGROUP_BYTES};
 use crate::utils::device::{device_code, own_ops};
-use crate::utils::static_allocs::Rounds;
+use crate::utils::static_allocs::IterationOrder;
 use async_dialects::registry::GPUX;
 use async_mlir::calls::is_call;
 use async_mlir::gpu::{is_workgroup, num_attributions};
@@ -34,9 +34,9 @@ use async_mlir::names::{attr, builtin, gpu, memref};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use async_mlir::types::{known_attribute, memory_space};
 use buffers::{Buffer, Origin, align, collect, unmoved_bytes};
-use report::Map;
+use report::MemoryMap;
 use rewrite::Allocation;
-use table::Table;
+use symbol_table::SymbolTable;
 use tokenflow::packing::lifetimes::{Lifetimes, Sharing};
 use tokenflow::packing::{Layout, Problem, pack};
 
@@ -90,11 +90,11 @@ impl Pass for PackWorkgroupMemory {
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let device = device_code(root);
-        let mut tables: Vec<Table> = Vec::new();
+        let mut tables: Vec<SymbolTable> = Vec::new();
         for &function in &device {
             let around = function.parent().unwrap_or(root);
             if tables.iter().all(|table| table.op != around) {
-                tables.push(Table::of(around, &device));
+                tables.push(SymbolTable::of(around, &device));
             }
             let table = tables.iter_mut().find(|table| table.op == around);
             let Some(table) = table else { continue };
@@ -148,18 +148,18 @@ fn launch_has_attributions(launch: Op<'_>) -> bool {
 fn pack_function<'c>(
     root: Op<'c>,
     function: Op<'c>,
-    table: &mut Table<'c>,
+    table: &mut SymbolTable<'c>,
     cx: &PassContext<'c>,
 ) -> Result<(), PassError<'c>> {
     if function.region(0).first().is_none() {
         return Ok(());
     }
     let sharing = sharing(cx);
-    let rounds = match sharing {
-        Sharing::Liveness => Rounds::Later,
-        Sharing::Free | Sharing::None => Rounds::Barriers,
+    let iterations = match sharing {
+        Sharing::Liveness => IterationOrder::InsertedBarriers,
+        Sharing::Free | Sharing::None => IterationOrder::ExistingBarriers,
     };
-    let mut buffers = collect(function, table, rounds)?;
+    let mut buffers = collect(function, table, iterations)?;
     let roots: Vec<Vec<Value>> = buffers.iter().map(|buffer| buffer.roots.clone()).collect();
     let uses = BufferUses::of(&roots);
     align(function, &mut buffers, &uses);
@@ -179,7 +179,7 @@ fn pack_function<'c>(
     let lifetimes = Lifetimes::of(&flow.flow, &everywhere);
     let interference = lifetimes.interference(&flow.flow, sharing);
     let layout = layout(function, &buffers, interference, limit.bytes)?;
-    let map = Map {
+    let map = MemoryMap {
         function,
         buffers: &buffers,
         layout: &layout,
@@ -256,7 +256,7 @@ fn sharing(cx: &PassContext<'_>) -> Sharing {
 fn callee_with_dynamic<'c>(
     function: Op<'c>,
     buffers: &[Buffer<'c>],
-    table: &Table<'c>,
+    table: &SymbolTable<'c>,
 ) -> Option<PassError<'c>> {
     let call = own_ops(function).into_iter().find(|op| is_call(*op))?;
     let dynamic = table.dynamic.filter(|_| !buffers.is_empty())?;
@@ -269,8 +269,8 @@ fn callee_with_dynamic<'c>(
 fn place<'c>(
     root: Op<'c>,
     function: Op<'c>,
-    table: &mut Table<'c>,
-    map: &Map<'_, 'c>,
+    table: &mut SymbolTable<'c>,
+    map: &MemoryMap<'_, 'c>,
     is_static: bool,
 ) -> Result<(), PassError<'c>> {
     let space = space_of(function, map.buffers, is_static)?;

@@ -12,7 +12,7 @@
 //!
 //! [`engines`](crate::engines) puts the problem together, and [`report`] tells what came of it.
 
-mod place;
+mod reorder;
 mod report;
 
 use crate::engines::awaits::InFlight;
@@ -180,7 +180,7 @@ fn run_block<'c>(
     cx.count("excess-before", schedule.cost_before.excess);
     cx.count("excess-after", schedule.cost.excess);
     if is_changed {
-        place::place(block, &schedule.order);
+        reorder::reorder(block, &schedule.order);
     }
     schedule.order
 }

@@ -12,19 +12,19 @@
 //! The steps, each a module: asynchronous regions, dependencies and escapes ([`escapes`]) are written as awaits; the
 //! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
 //! read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide stores are issued by one thread
-//! ([`mod@stores`]). What all threads of a block or warpgroup execute is checked first ([`together`]), and so is that nothing uses the result of a
+//! ([`block_wide_stores`]). What all threads of a block or warpgroup execute is checked first ([`convergence`]), and so is that nothing uses the result of a
 //! multiplication before it is complete ([`early_uses`]); commits of the input are looked at ([`mod@empty_groups`]); fences are put before
-//! what multiplications read that threads have written ([`proxies`]).
+//! what multiplications read that threads have written ([`proxy_fences`]).
 
+mod block_wide_stores;
+mod convergence;
 mod early_uses;
 mod emit;
 mod empty_groups;
 mod escapes;
 mod explain;
 mod peel;
-mod proxies;
-mod stores;
-mod together;
+mod proxy_fences;
 
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
@@ -39,8 +39,8 @@ use async_dialects::types::is_token;
 use async_mlir::ir::{Op, Walk};
 use async_mlir::names::gpu;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use block_wide_stores::BlockWideStores;
 use rustc_hash::FxHashSet;
-use stores::Stores;
 use tokenflow::{Options, Solution};
 
 /// The pass.
@@ -116,10 +116,10 @@ impl Pass for TokensToGroups {
         write_awaits(op)?;
         let mut vocabulary = AsyncVocabulary::default();
         let mut skeleton = skeleton::read(op, &vocabulary, &FxHashSet::default());
-        together::check(&skeleton)?;
+        convergence::check(&skeleton)?;
         early_uses::check(&skeleton)?;
         empty_groups::remark(op, &skeleton);
-        proxies::fence(op, &skeleton);
+        proxy_fences::insert(op, &skeleton);
         let silent = escapes::drain_escapes(&skeleton);
         if !silent.is_empty() {
             vocabulary.covered.clone_from(&silent);
@@ -130,7 +130,7 @@ impl Pass for TokensToGroups {
             origins,
             solution,
         } = translate(op, &vocabulary, skeleton, &options);
-        let stores = Stores::new(op, &skeleton, &origins, &solution);
+        let stores = BlockWideStores::new(op, &skeleton, &origins, &solution);
         if cx.bool("explain") {
             explain::explain(&skeleton, &solution, &stores, &silent, &options);
         }

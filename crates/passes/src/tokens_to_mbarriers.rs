@@ -19,11 +19,11 @@
 
 mod awaits;
 mod builder;
-mod carry;
+mod carried_values;
 mod closed_form;
 mod emit;
 mod explain;
-mod mbarriers;
+mod mbarrier_ring;
 mod roles;
 mod state;
 
@@ -46,7 +46,7 @@ pub struct TokensToMbarriers;
 
 /// How the slots of rings are protected from being filled while threads still use them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum War {
+enum WarProtection {
     /// All threads wait for all.
     Barrier,
     /// All threads arrive at an mbarrier, and only the one that issues waits for it.
@@ -115,8 +115,8 @@ impl Pass for TokensToMbarriers {
 
     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let war = match cx.str("war") {
-            "mbarrier" => War::Mbarrier,
-            _ => War::Barrier,
+            "mbarrier" => WarProtection::Mbarrier,
+            _ => WarProtection::Barrier,
         };
         let loads: Vec<Op> = own_ops(op)
             .into_iter()
@@ -133,7 +133,11 @@ impl Pass for TokensToMbarriers {
         await_dependencies(op);
         let roles = roles::roles(op, issuer)?;
         // Threads of different roles never meet at a barrier of the block.
-        let war = if roles.is_some() { War::Mbarrier } else { war };
+        let war = if roles.is_some() {
+            WarProtection::Mbarrier
+        } else {
+            war
+        };
         let options = phases::Options {
             fence_reads: cx.bool("fence-reads"),
             round_rings: cx.bool("round-rings"),
@@ -142,7 +146,7 @@ impl Pass for TokensToMbarriers {
         if cx.bool("explain") {
             explain::explain(&read, &plan, war);
         }
-        let rendezvous = if war == War::Mbarrier {
+        let rendezvous = if war == WarProtection::Mbarrier {
             plan.rendezvous_mbarriers()
         } else {
             0
@@ -172,7 +176,7 @@ fn read_and_plan<'c>(
     loop {
         let mut read = phase_skeleton::read_with_roles(function, roles.cloned())?;
         roles::check_read(&mut read, issuer)?;
-        carry::mark_closed(&mut read);
+        carried_values::mark_closed(&mut read);
         if awaits::await_escapes(&read) {
             continue;
         }

@@ -40,7 +40,7 @@ impl<'c> Lowering<'_, 'c> {
             self.fields(*argument, &mut operands, site);
         }
         let types: Vec<Type> = operands[14..].iter().map(|operand| operand.ty()).collect();
-        let function = self.glue.launch(&types);
+        let function = self.wrappers.launch(&types);
         let status = Some(emitter.int(32));
         emitter.call(&function, &operands, status, location, at);
     }

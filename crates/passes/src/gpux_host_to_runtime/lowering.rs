@@ -1,7 +1,7 @@
 //! What each operation becomes.
 
-use super::glue::Glue;
 use super::memory_spaces::{is_on_device, without_space};
+use super::wrappers::Wrappers;
 use crate::utils::builders::compare;
 use crate::utils::emit::{self, At, Emitter, rt};
 use async_dialects::names::{async_, gpux, gpux_attr};
@@ -16,7 +16,7 @@ use async_mlir::types::{is_contiguous, known_type, memory_space, memref_element,
 /// Lowers operations of one module.
 pub(super) struct Lowering<'a, 'c> {
     pub(super) emitter: &'a Emitter<'c>,
-    pub(super) glue: Glue<'a, 'c>,
+    pub(super) wrappers: Wrappers<'a, 'c>,
 }
 
 /// Where a synchronous operation is lowered, and for which device.
@@ -269,7 +269,7 @@ impl<'c> Lowering<'_, 'c> {
             emitter.call(rt::DEVICE_TRANSFER, &operands, status, location, at);
         } else {
             let rank = metadata.sizes.len();
-            let function = self.glue.strided_transfer(rank);
+            let function = self.wrappers.strided_transfer(rank);
             let mut operands = vec![this, device, other.pointer, metadata.pointer, element, place];
             for values in [&metadata.sizes, &other.strides, &metadata.strides] {
                 operands.extend(values.iter().map(|value| self.to_i64(*value, site)));
@@ -293,7 +293,7 @@ impl<'c> Lowering<'_, 'c> {
             .map_or(value, |ty| emit::cast(value, ty, location, at));
         let [this, device] = self.task_and_device(site);
         let place = emitter.location(location, at);
-        let function = self.glue.memset(value.ty());
+        let function = self.wrappers.memset(value.ty());
         let operands = [this, device, metadata.pointer, value, element, count, place];
         emitter.call(&function, &operands, Some(emitter.int(32)), location, at);
     }

@@ -23,7 +23,7 @@ const MOST: usize = 64;
 
 /// Accesses to a buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Kind<'c> {
+struct AccessKind<'c> {
     /// Where; `None` for memory that is not known.
     slice: Option<BufferSlice<'c>>,
     /// True if nothing but operations that are handed the buffer can access it.
@@ -33,15 +33,15 @@ struct Kind<'c> {
 }
 
 /// The kinds of accesses that matter to a queue.
-pub(super) struct Kinds<'c> {
-    all: Vec<Kind<'c>>,
+pub(super) struct AccessKinds<'c> {
+    all: Vec<AccessKind<'c>>,
     /// The kinds of each operation that matter before it is done, and before it has read.
     sites: FxHashMap<Op<'c>, (u64, u64)>,
     /// What each operation of the function accesses, if it is any of that.
     at: FxHashMap<Op<'c>, u64>,
 }
 
-impl<'c> Kinds<'c> {
+impl<'c> AccessKinds<'c> {
     /// Those of `queue` in `code`; `None` if there are too many.
     pub fn of(code: Op<'c>, queue: GroupQueue) -> Option<Self> {
         let mut kinds = Self {
@@ -73,9 +73,9 @@ impl<'c> Kinds<'c> {
 
     /// The bit of a kind.
     fn bit(&mut self, slice: Option<BufferSlice<'c>>, writes: bool) -> Option<u64> {
-        let known = |kind: &Kind| kind.slice == slice && kind.writes == writes;
+        let known = |kind: &AccessKind| kind.slice == slice && kind.writes == writes;
         let index = self.all.iter().position(known).unwrap_or_else(|| {
-            self.all.push(Kind {
+            self.all.push(AccessKind {
                 slice,
                 private: slice.is_some_and(BufferSlice::is_private),
                 writes,
@@ -113,7 +113,7 @@ impl<'c> Kinds<'c> {
     }
 
     /// The bits of the kinds for which `matters` is true.
-    fn all(&self, matters: impl Fn(&Kind<'c>) -> bool) -> u64 {
+    fn all(&self, matters: impl Fn(&AccessKind<'c>) -> bool) -> u64 {
         let kinds = self.all.iter().enumerate();
         kinds.fold(0, |bits, (i, kind)| bits | u64::from(matters(kind)) << i)
     }

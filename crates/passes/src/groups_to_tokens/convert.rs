@@ -1,8 +1,8 @@
 //! Operations with tokens, for those without.
 
 use super::Refusal;
+use super::counted_queue::CountedQueue;
 use super::pointers::from_nvvm;
-use super::read::Counted;
 use async_dialects::completion::Completion;
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::token;
@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 use tokenflow::Site;
 
 /// What gets tokens.
-pub(super) enum Tokens<'c> {
-    Operations(Converted<'c>),
+pub(super) enum TokenSources<'c> {
+    Operations(Conversions<'c>),
     Groups,
 }
 
@@ -60,13 +60,13 @@ impl<'c> Chain<'c> {
 }
 
 /// The operations of a queue, each with the way it gets a token.
-pub(super) struct Converted<'c> {
+pub(super) struct Conversions<'c> {
     ops: Vec<(Site, Op<'c>, Conversion<'c>)>,
 }
 
-impl<'c> Converted<'c> {
+impl<'c> Conversions<'c> {
     /// Finds a way for each operation; changes nothing yet.
-    pub fn new(counted: &Counted<'c>) -> Result<Self, Refusal<'c>> {
+    pub fn new(counted: &CountedQueue<'c>) -> Result<Self, Refusal<'c>> {
         let mut converted = Self { ops: Vec::new() };
         for &(site, op) in &counted.issues {
             match convert(op) {
@@ -151,7 +151,7 @@ fn from_nvgpu(op: Op<'_>) -> Result<Chain<'_>, String> {
 
 /// Returns true if the groups of a queue can have tokens: commits have a form with one, and no wait is for reads alone, of which
 /// such a token knows nothing.
-pub(super) fn groups_can_have_tokens(counted: &Counted) -> bool {
+pub(super) fn groups_can_have_tokens(counted: &CountedQueue) -> bool {
     let for_reads = |wait: &Op| Completion::of(*wait).is_some_and(|completion| completion.waits_for_reads);
     if counted.waits.iter().any(for_reads) {
         return false;

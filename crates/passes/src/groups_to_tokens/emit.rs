@@ -2,8 +2,8 @@
 //!
 //! First everything that defines a token is made, with a complete token in the place of what is not there yet; then all uses.
 
-use super::convert::{Tokens, commit_with_token};
-use super::read::Counted;
+use super::convert::{TokenSources, commit_with_token};
+use super::counted_queue::CountedQueue;
 use crate::analysis::skeleton;
 use crate::analysis::vocabulary::NvgpuVocabulary;
 use crate::utils::builders::new_else;
@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::lift::{JoinPlace, Lifted, LiftedToken, Register};
 
 /// Writes `lifted`, which was read from `code`.
-pub(super) fn emit<'c>(code: Op<'c>, counted: &Counted<'c>, lifted: &Lifted, tokens: Tokens<'c>) {
+pub(super) fn emit<'c>(code: Op<'c>, counted: &CountedQueue<'c>, lifted: &Lifted, tokens: TokenSources<'c>) {
     let entry = code.region(0).first().expect("code with a queue has a block");
     let ty = token(code.context());
     let mut emitter = Emitter {
@@ -53,7 +53,7 @@ pub(super) fn emit<'c>(code: Op<'c>, counted: &Counted<'c>, lifted: &Lifted, tok
 }
 
 struct Emitter<'a, 'c> {
-    counted: &'a Counted<'c>,
+    counted: &'a CountedQueue<'c>,
     lifted: &'a Lifted,
     ty: Type<'c>,
     /// Defines a complete token.
@@ -79,9 +79,9 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     /// Gives tokens to operations or to groups. Returns true for groups, and what has been replaced.
-    fn operations(&mut self, tokens: Tokens<'c>) -> (bool, Vec<Op<'c>>) {
+    fn operations(&mut self, tokens: TokenSources<'c>) -> (bool, Vec<Op<'c>>) {
         match tokens {
-            Tokens::Operations(converted) => {
+            TokenSources::Operations(converted) => {
                 let (completions, replaced) = converted.place();
                 for (site, completion) in completions {
                     let done = completion.done.map(|value| (LiftedToken::Done(site), value));
@@ -90,7 +90,7 @@ impl<'c> Emitter<'_, 'c> {
                 }
                 (false, replaced)
             }
-            Tokens::Groups => {
+            TokenSources::Groups => {
                 let mut replaced = Vec::new();
                 for (number, &commit) in self.counted.commits.iter().enumerate() {
                     let (new, old) = commit_with_token(commit);

@@ -3,7 +3,7 @@
 //! Where an operation adds a token to a group, there is one more; where control goes on in another block or function, their join
 //! goes on. What a task adds, its own token waits for, so that this is what the task adds to the group outside of it.
 
-mod later;
+mod late_additions;
 mod summaries;
 
 use self::summaries::{Summaries, Uses};
@@ -67,7 +67,7 @@ impl<'a, 'c> Group<'a, 'c> {
 
     fn rewrite(self) -> Result<(), PassError<'c>> {
         for &task in &self.uses.awaiting_tasks {
-            later::check(self.value, task, &self.uses)?;
+            late_additions::check(self.value, task, &self.uses)?;
         }
         match self.value.definition() {
             Definition::Result(create, _) => {

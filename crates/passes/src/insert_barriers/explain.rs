@@ -1,6 +1,6 @@
 //! Remarks: how many barriers went and came, what each is for, and where one could be saved.
 
-use super::{UNKNOWN_BLOCK_SIZE, existing};
+use super::{UNKNOWN_BLOCK_SIZE, kept_barriers};
 use crate::analysis::barrier_graph::BarrierGraph;
 use async_dialects::completion::{Completion, ExecutionScope};
 use async_mlir::diagnostic::Diagnostic;
@@ -65,10 +65,10 @@ pub(super) fn barriers(graph: &BarrierGraph, placement: &Placement) {
 pub(super) fn kept<'c>(function: Op<'c>, graph: &BarrierGraph<'c>, kept: &FxHashSet<Op<'c>>) {
     let barriers = graph.barriers.iter().map(|(_, op)| *op);
     for barrier in barriers.filter(|op| kept.contains(op)) {
-        if existing::is_beside_fence(barrier) {
+        if kept_barriers::is_beside_fence(barrier) {
             let message = "this barrier stays: it belongs to the fence beside it";
             Diagnostic::remark(barrier.location(), message).emit();
-        } else if let Some((first, second)) = existing::what_it_orders(graph, barrier) {
+        } else if let Some((first, second)) = kept_barriers::what_it_orders(graph, barrier) {
             let message = "this barrier stays: it may order the two accesses below, of memory that is not the workgroup's";
             let remark = Diagnostic::remark(barrier.location(), message)
                 .note(first.location(), "before it")

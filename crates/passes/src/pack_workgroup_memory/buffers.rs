@@ -1,11 +1,11 @@
 //! The buffers of a function, their sizes, and what they are aligned to.
 
-use super::table::Table;
+use super::symbol_table::SymbolTable;
 use crate::analysis::buffer_parts::{ByteView, bytes_of, element_bytes, overlapping};
 use crate::analysis::buffer_uses::BufferUses;
 use crate::utils::alignment::{COPY_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
 use crate::utils::device::{is_workgroup_alloc, own_ops};
-use crate::utils::static_allocs::{Rounds, check, is_row_by_row};
+use crate::utils::static_allocs::{IterationOrder, check, is_row_by_row};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_mlir::gpu::{is_workgroup, num_attributions, num_inputs};
 use async_mlir::ir::{Op, Use, Value};
@@ -65,18 +65,18 @@ impl<'c> Buffer<'c> {
     }
 }
 
-/// The buffers of `function` that can be moved, in the order of their first mention. Unused ones are left out. `rounds` says
+/// The buffers of `function` that can be moved, in the order of their first mention. Unused ones are left out. `iterations` says
 /// what orders uses of one that is allocated again and again.
 pub(super) fn collect<'c>(
     function: Op<'c>,
-    table: &Table<'c>,
-    rounds: Rounds,
+    table: &SymbolTable<'c>,
+    iterations: IterationOrder,
 ) -> Result<Vec<Buffer<'c>>, PassError<'c>> {
     let mut buffers = attributions(function)?;
     let mut dynamic = Vec::new();
     for op in own_ops(function) {
         if is_workgroup_alloc(op) {
-            check(function, op, &table.used, rounds)?;
+            check(function, op, &table.used, iterations)?;
             let root = op.result(0);
             let bytes = size_of(op, root.ty())?;
             buffers.push(Buffer::of(
@@ -219,7 +219,7 @@ fn size_of<'c>(op: Op<'c>, ty: Type<'c>) -> Result<u64, PassError<'c>> {
 }
 
 /// Bytes of workgroup memory that stay where they are: globals that are used elsewhere, and mbarriers.
-pub(super) fn unmoved_bytes<'c>(function: Op<'c>, table: &Table<'c>) -> u64 {
+pub(super) fn unmoved_bytes<'c>(function: Op<'c>, table: &SymbolTable<'c>) -> u64 {
     let ops = own_ops(function);
     let mut names: Vec<(&str, u64)> = Vec::new();
     let mut mbarriers = 0;

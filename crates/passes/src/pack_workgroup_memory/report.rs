@@ -13,7 +13,7 @@ use tokenflow::packing::Layout;
 use tokenflow::packing::lifetimes::Lifetimes;
 
 /// Where the buffers of a function are.
-pub(super) struct Map<'a, 'c> {
+pub(super) struct MemoryMap<'a, 'c> {
     pub function: Op<'c>,
     pub buffers: &'a [Buffer<'c>],
     pub layout: &'a Layout,
@@ -27,7 +27,7 @@ pub(super) struct Map<'a, 'c> {
 /// The most characters of a line that shows when a buffer is in use.
 const COLUMNS: usize = 48;
 
-impl<'c> Map<'_, 'c> {
+impl<'c> MemoryMap<'_, 'c> {
     /// How many bytes fewer they are than without sharing.
     pub fn saved(&self) -> u64 {
         self.sum().saturating_sub(self.layout.bytes)

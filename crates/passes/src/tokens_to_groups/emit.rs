@@ -1,6 +1,6 @@
 //! Writes a solution into the IR: commits at slots, waits for awaits.
 
-use super::stores::Stores;
+use super::block_wide_stores::BlockWideStores;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::vocabulary::pending_limit_message;
@@ -26,7 +26,7 @@ pub(super) fn emit<'c>(
     skeleton: &Skeleton<'c>,
     origins: &TokenOrigins,
     solution: &Solution,
-    stores: &Stores<'c>,
+    stores: &BlockWideStores<'c>,
     silent: &FxHashSet<Op<'c>>,
 ) -> Counts {
     let mut counts = Counts::default();

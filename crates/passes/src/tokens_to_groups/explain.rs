@@ -3,7 +3,7 @@
 
 mod commits;
 
-use super::stores::Stores;
+use super::block_wide_stores::BlockWideStores;
 use crate::analysis::skeleton::Skeleton;
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_mlir::diagnostic::Diagnostic;
@@ -22,7 +22,7 @@ use tokenflow::{
 pub(super) fn explain<'c>(
     skeleton: &Skeleton<'c>,
     solution: &Solution,
-    stores: &Stores<'c>,
+    stores: &BlockWideStores<'c>,
     silent: &FxHashSet<Op<'c>>,
     options: &Options,
 ) {

@@ -1,15 +1,15 @@
 //! Writes a plan into the IR.
 //!
-//! The number of a phase on its ring says all ([`super::mbarriers`]). Where that costs little, it is computed from induction
+//! The number of a phase on its ring says all ([`super::mbarrier_ring`]). Where that costs little, it is computed from induction
 //! variables where it is needed. Of the other rings, the running program counts: the counter and the tokens' numbers
-//! ([`super::state`]) are carried through control flow ([`super::carry`]). A token that is complete has number -1 there.
+//! ([`super::state`]) are carried through control flow ([`super::carried_values`]). A token that is complete has number -1 there.
 
 mod lifecycle;
 mod region_ops;
 
-use super::War;
+use super::WarProtection;
 use super::builder::{Builder, compare, write};
-use super::mbarriers::{MbarrierRing, Number, Opened, WhichPhase};
+use super::mbarrier_ring::{MbarrierRing, Number, OpenPhase, WhichPhase};
 use super::state::{State, bug};
 use crate::analysis::phase_skeleton::PhaseSkeleton;
 use crate::utils::block_wide;
@@ -30,7 +30,7 @@ pub(super) fn emit<'c>(
     function: Op<'c>,
     read: PhaseSkeleton<'c>,
     plan: &Plan,
-    war: War,
+    war: WarProtection,
     issuer: Option<u32>,
 ) -> Result<(), PassError<'c>> {
     let Some(entry) = function.region(0).first() else {
@@ -93,7 +93,7 @@ struct Emitter<'a, 'c> {
     read: PhaseSkeleton<'c>,
     plan: &'a Plan,
     index: PlanIndex<'a>,
-    war: War,
+    war: WarProtection,
     /// The mbarriers of each ring.
     rings: IndexVec<RingId, MbarrierRing<'c>>,
     /// The mbarriers at which threads meet before a load, in turn, if they don't meet at a barrier of the block; of each set of
@@ -103,14 +103,14 @@ struct Emitter<'a, 'c> {
 }
 
 /// A rendezvous at an mbarrier that the issuing thread has yet to wait for.
-struct Met<'c> {
+struct PendingRendezvous<'c> {
     ring: MbarrierRing<'c>,
     slot: Value<'c>,
     /// The parity of the phase that is over when all threads have come so far.
     parity: Value<'c>,
 }
 
-impl<'c> Met<'c> {
+impl<'c> PendingRendezvous<'c> {
     fn wait(&self, builder: &mut Builder<'c>, before: Op<'c>) {
         self.ring.wait(builder, self.slot, self.parity, before);
     }
@@ -185,7 +185,7 @@ impl<'c> Emitter<'_, 'c> {
         };
         let slot = ring.slot(&mut self.builder, &self.read, &number, before);
         self.state.count(&mut self.builder, phase.ring, ring, before);
-        let opened = Opened { slot, number };
+        let opened = OpenPhase { slot, number };
         self.state.opened[id] = Some(opened.clone());
         let always_awaited = self.plan.rings[phase.ring].always_awaited;
         let last = (!always_awaited && !self.plan.is_first(phase)).then_some((ring, opened));
@@ -234,9 +234,9 @@ impl<'c> Emitter<'_, 'c> {
         &mut self,
         sync: RequiredSync,
         of: Before,
-        last: Option<(MbarrierRing<'c>, Opened<'c>)>,
+        last: Option<(MbarrierRing<'c>, OpenPhase<'c>)>,
         before: Op<'c>,
-    ) -> Result<Option<(MbarrierRing<'c>, Opened<'c>)>, PassError<'c>> {
+    ) -> Result<Option<(MbarrierRing<'c>, OpenPhase<'c>)>, PassError<'c>> {
         let who = self.plan.syncs.participants.get(&of).copied().unwrap_or_default();
         if sync.fence {
             let at = self.as_roles(who.fence, before);
@@ -264,7 +264,7 @@ impl<'c> Emitter<'_, 'c> {
             self.state.rendezvous_counters[rendezvous.ring] = Some(next);
         }
         let slot = ring.slot(&mut self.builder, &self.read, &number, before);
-        let opened = Opened { slot, number };
+        let opened = OpenPhase { slot, number };
         let at = self.as_roles(who.barrier, before);
         // Who is ahead of the others must not arrive for them: not on a slot where some have yet to.
         if rendezvous.waits {
@@ -279,10 +279,14 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     /// A rendezvous, with the parity that is waited for.
-    fn met(&mut self, met: Option<(MbarrierRing<'c>, Opened<'c>)>, before: Op<'c>) -> Option<Met<'c>> {
-        let (ring, Opened { slot, number }) = met?;
+    fn met(
+        &mut self,
+        met: Option<(MbarrierRing<'c>, OpenPhase<'c>)>,
+        before: Op<'c>,
+    ) -> Option<PendingRendezvous<'c>> {
+        let (ring, OpenPhase { slot, number }) = met?;
         let parity = ring.parity(&mut self.builder, &self.read, &number, WhichPhase::This, before);
-        Some(Met { ring, slot, parity })
+        Some(PendingRendezvous { ring, slot, parity })
     }
 
     /// Arrives on the mbarrier of a phase whose bytes were expected load by load.

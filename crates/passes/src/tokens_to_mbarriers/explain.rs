@@ -1,6 +1,6 @@
 //! Remarks that say which tokens each mbarrier carries, and what each await waits for.
 
-use super::War;
+use super::WarProtection;
 use crate::analysis::phase_skeleton::PhaseSkeleton;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tokenflow::phases::{AffineExpr, Phase, PhaseId, PhaseValue, Plan, Ring, RingId, Symbol};
 
 /// Writes the remarks.
-pub(super) fn explain(read: &PhaseSkeleton, plan: &Plan, war: War) {
+pub(super) fn explain(read: &PhaseSkeleton, plan: &Plan, war: WarProtection) {
     for (r, ring) in plan.rings.with_ids() {
         let phases = || plan.phases.iter().filter(move |phase| phase.ring == r);
         let Some(first) = phases().flat_map(|phase| &phase.loads).min() else {
@@ -26,7 +26,7 @@ pub(super) fn explain(read: &PhaseSkeleton, plan: &Plan, war: War) {
         }
         remark.emit();
     }
-    if let (War::Mbarrier, Some(load)) = (war, read.loads.first())
+    if let (WarProtection::Mbarrier, Some(load)) = (war, read.loads.first())
         && !plan.rendezvous.is_empty()
     {
         let text = format!(

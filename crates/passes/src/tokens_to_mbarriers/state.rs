@@ -1,8 +1,8 @@
 //! What is known at the place that is written to: SSA values for counters, open phases, and tokens.
 
 use super::builder::Builder;
-use super::carry::Carried;
-use super::mbarriers::{MbarrierRing, Number, Opened};
+use super::carried_values::Carried;
+use super::mbarrier_ring::{MbarrierRing, Number, OpenPhase};
 use async_mlir::ir::{Op, Value};
 use async_mlir::pass::PassError;
 use tokenflow::phases::{IndexVec, PhaseId, PhaseValue, PhiId, Plan, RingId};
@@ -14,7 +14,7 @@ pub(super) struct State<'c> {
     /// How often threads have met at each ring of mbarriers, modulo twice their number, if that is counted.
     pub rendezvous_counters: Vec<Option<Value<'c>>>,
     /// The phases that are open.
-    pub opened: IndexVec<PhaseId, Option<Opened<'c>>>,
+    pub opened: IndexVec<PhaseId, Option<OpenPhase<'c>>>,
     /// The number of each phi of a ring with a counter.
     pub phis: IndexVec<PhiId, Option<Value<'c>>>,
 }

@@ -1,6 +1,6 @@
 //! Allocations of workgroup memory that can be one buffer for the whole block, laid out before the kernel runs.
 
-mod repeated;
+mod loop_allocs;
 
 use async_mlir::calls::UsedSymbols;
 use async_mlir::ir::Op;
@@ -9,13 +9,13 @@ use async_mlir::names::gpu;
 use async_mlir::pass::PassError;
 use async_mlir::types::{memref_layout, memref_shape};
 
-/// What orders the rounds of a loop that allocates memory in each.
+/// What orders the iterations of a loop that allocates memory in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rounds {
+pub(crate) enum IterationOrder {
     /// A barrier that is there.
-    Barriers,
+    ExistingBarriers,
     /// Barriers that are inserted when the memory is one buffer.
-    Later,
+    InsertedBarriers,
 }
 
 /// Returns an error if `alloc` in `function`, whose symbol table refers to `used`, is not one buffer for the whole block.
@@ -23,7 +23,7 @@ pub(crate) fn check<'c>(
     function: Op<'c>,
     alloc: Op<'c>,
     used: &UsedSymbols,
-    rounds: Rounds,
+    iterations: IterationOrder,
 ) -> Result<(), PassError<'c>> {
     if alloc.num_operands() > 0 {
         let message = "allocates workgroup memory of a size that is not known before the kernel runs";
@@ -44,12 +44,12 @@ pub(crate) fn check<'c>(
         let help = "run --gpux-inline-calls first, or pass the buffer to this function as an argument";
         return Err(PassError::new(alloc, message).note(function, help));
     }
-    repeated::check(alloc, rounds)
+    loop_allocs::check(alloc, iterations)
 }
 
 /// Returns true if what `alloc` makes of a static size can be the same buffer each time, if barriers keep the threads together.
 pub(crate) fn may_be_shared(alloc: Op<'_>) -> bool {
-    alloc.num_operands() == 0 && repeated::check(alloc, Rounds::Later).is_ok()
+    alloc.num_operands() == 0 && loop_allocs::check(alloc, IterationOrder::InsertedBarriers).is_ok()
 }
 
 /// Returns true if the elements of a memref of type `ty` are row by row, without gaps.

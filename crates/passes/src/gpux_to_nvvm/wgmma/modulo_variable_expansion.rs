@@ -24,7 +24,7 @@ use async_mlir::names::scf;
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 
-/// Unrolls the loops around `multiplications`, in counted form, in which accumulators in flight take values. Returns how many it unrolls;
+/// Unrolls the loops around `multiplications`, in counted form, in which accumulators in flight take turns. Returns how many it unrolls;
 /// handles to these and to what is in them may be dangling afterwards.
 pub(in super::super) fn unroll(multiplications: &[Op<'_>]) -> u64 {
     let mut seen = FxHashSet::default();

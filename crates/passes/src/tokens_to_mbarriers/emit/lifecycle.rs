@@ -2,9 +2,9 @@
 
 use super::Emitter;
 use crate::analysis::warps::WARP;
-use crate::tokens_to_mbarriers::War;
+use crate::tokens_to_mbarriers::WarProtection;
 use crate::tokens_to_mbarriers::builder::{value, write};
-use crate::tokens_to_mbarriers::mbarriers::{MbarrierRing, Number, WhichPhase};
+use crate::tokens_to_mbarriers::mbarrier_ring::{MbarrierRing, Number, WhichPhase};
 use async_mlir::gpu::{Dimension, block_threads};
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::names::{arith, attr, gpu, nvgpu, nvvm};
@@ -20,7 +20,7 @@ impl<'c> Emitter<'_, 'c> {
             self.rings.push(ring);
             self.initialize_ring(ring, one, before);
         }
-        if self.war == War::Mbarrier && !self.plan.rendezvous.is_empty() {
+        if self.war == WarProtection::Mbarrier && !self.plan.rendezvous.is_empty() {
             for meetings in &self.plan.meetings {
                 let ring = MbarrierRing::create(&self.builder, self.plan.rendezvous_depth(), before);
                 let arrivals = self.arrivals(meetings, before);
@@ -36,7 +36,7 @@ impl<'c> Emitter<'_, 'c> {
         }
         self.make_roles(before);
         write(nvvm::FENCE_MBARRIER_INIT, &[], &[], before);
-        if needs_init_barrier(&self.read.tree, self.plan, self.war == War::Barrier) {
+        if needs_init_barrier(&self.read.tree, self.plan, self.war == WarProtection::Barrier) {
             write(gpu::BARRIER, &[], &[], before);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Emitter;
 use crate::tokens_to_mbarriers::builder::value;
-use crate::tokens_to_mbarriers::carry::{Carried, carried_through};
+use crate::tokens_to_mbarriers::carried_values::{Carried, carried_through};
 use crate::tokens_to_mbarriers::state::bug;
 use crate::utils::builders::new_else;
 use crate::utils::carry::{Kind, kind, lacks_else, pass_on};

@@ -56,7 +56,7 @@ fn root(memory: Value<'_>) -> Option<Root<'_>> {
 }
 
 /// Puts fences into `function`.
-pub(super) fn fence<'c>(function: Op<'c>, skeleton: &Skeleton<'c>) {
+pub(super) fn insert<'c>(function: Op<'c>, skeleton: &Skeleton<'c>) {
     let sites = skeleton.sites.iter().copied();
     // Of those in counted form, the program has seen to it.
     let in_token_form = |op: &Op| op.is(gpux::WGMMA) && op.num_results() == 2;

@@ -1,6 +1,6 @@
 //! What all threads of a block, or of a warpgroup, have to execute together: operations, and the awaits of their tokens.
 
-use super::stores::awaits_block;
+use super::block_wide_stores::awaits_block;
 use crate::analysis::phase_skeleton::is_block_wide_store;
 use crate::analysis::roles::Roles;
 use crate::analysis::skeleton::Skeleton;

@@ -159,7 +159,7 @@ impl<'c> MbarrierRing<'c> {
         self,
         builder: &mut Builder<'c>,
         read: &PhaseSkeleton<'c>,
-        phase: &Opened<'c>,
+        phase: &OpenPhase<'c>,
         before: Op<'c>,
     ) {
         let parity = self.parity(builder, read, &phase.number, WhichPhase::Previous, before);
@@ -182,7 +182,7 @@ impl<'c> MbarrierRing<'c> {
 
 /// A phase that is open: its slot, and its number.
 #[derive(Clone)]
-pub(super) struct Opened<'c> {
+pub(super) struct OpenPhase<'c> {
     pub slot: Value<'c>,
     pub number: Number<'c>,
 }

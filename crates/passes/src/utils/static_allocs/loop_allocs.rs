@@ -2,7 +2,7 @@
 //!
 //! Conservative: what is not seen to be over is taken to be in use.
 
-use super::Rounds;
+use super::IterationOrder;
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -16,7 +16,7 @@ use async_mlir::types::{bit_width, vector_shape};
 use rustc_hash::FxHashSet;
 
 /// Returns an error if `alloc` may be executed while memory that it has made before is in use.
-pub(super) fn check<'c>(alloc: Op<'c>, rounds: Rounds) -> Result<(), PassError<'c>> {
+pub(super) fn check<'c>(alloc: Op<'c>, iterations: IterationOrder) -> Result<(), PassError<'c>> {
     let Some(block) = alloc.block().filter(|block| may_repeat(*block)) else {
         return Ok(());
     };
@@ -30,7 +30,7 @@ pub(super) fn check<'c>(alloc: Op<'c>, rounds: Rounds) -> Result<(), PassError<'
             return Err(PassError::new(alloc, message).note(op, help));
         }
     }
-    if rounds == Rounds::Later || has_barrier(block, alloc, &uses) {
+    if iterations == IterationOrder::InsertedBarriers || has_barrier(block, alloc, &uses) {
         return Ok(());
     }
     let message = "allocates workgroup memory in each iteration, and other threads may still use that of the previous \
@@ -111,7 +111,7 @@ fn is_awaited<'c>(block: Block<'c>, op: Op<'c>) -> bool {
 }
 
 /// Returns true if `block` has a barrier before the first or after the last of `uses` of what `alloc` makes, so that
-/// one lies between any two rounds.
+/// one lies between any two iterations.
 fn has_barrier<'c>(block: Block<'c>, alloc: Op<'c>, uses: &[Op<'c>]) -> bool {
     let users: FxHashSet<Op> = uses.iter().filter_map(|op| standing_in(block, *op)).collect();
     let mut before_uses =

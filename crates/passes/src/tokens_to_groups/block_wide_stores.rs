@@ -10,7 +10,7 @@ use async_mlir::ir::{Block, Op, Region};
 use tokenflow::{Queue, QueueSolution, Solution, covered_by_awaits, unread_exits};
 
 /// The stores of a function in token form, and what they need.
-pub(super) struct Stores<'c> {
+pub(super) struct BlockWideStores<'c> {
     ops: Vec<Op<'c>>,
     /// For each await, whether a barrier stands in its place, after its waits.
     barriers: Vec<bool>,
@@ -18,7 +18,7 @@ pub(super) struct Stores<'c> {
     returns: Vec<(Op<'c>, GroupQueue)>,
 }
 
-impl<'c> Stores<'c> {
+impl<'c> BlockWideStores<'c> {
     /// Works out what the stores in `skeleton` need if it is translated as `solution` says.
     pub fn new(
         function: Op<'c>,

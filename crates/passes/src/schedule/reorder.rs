@@ -10,29 +10,29 @@ use rustc_hash::FxHashSet;
 use tokenflow::schedule::OperationId;
 
 /// Puts the operations of `block` in `order`.
-pub(super) fn place(block: &BlockProblem<'_>, order: &[OperationId]) {
+pub(super) fn reorder(block: &BlockProblem<'_>, order: &[OperationId]) {
     let mut before = block.block.ops();
     before.retain(|op| Some(*op) != block.last);
-    let mut placing = Placing {
+    let mut reordering = Reordering {
         missing: before.iter().copied().collect(),
         others: before.iter().copied().collect(),
         after: Vec::with_capacity(before.len()),
     };
     for op in &block.ops {
-        placing.others.remove(op);
+        reordering.others.remove(op);
     }
     let mut next = 0;
     for op in order.iter().map(|id| block.ops[id.0]) {
-        next = placing.go_on(&before, next);
-        placing.put_with_needed(op);
+        next = reordering.go_on(&before, next);
+        reordering.put_with_needed(op);
     }
-    placing.go_on(&before, next);
+    reordering.go_on(&before, next);
     for op in before {
-        if placing.missing.contains(&op) {
-            placing.put_with_needed(op);
+        if reordering.missing.contains(&op) {
+            reordering.put_with_needed(op);
         }
     }
-    for op in placing.after {
+    for op in reordering.after {
         match block.last {
             Some(last) => op.move_before(last),
             None => op.move_to_end(block.block),
@@ -40,7 +40,7 @@ pub(super) fn place(block: &BlockProblem<'_>, order: &[OperationId]) {
     }
 }
 
-struct Placing<'c> {
+struct Reordering<'c> {
     /// What has no place yet.
     missing: FxHashSet<Op<'c>>,
     /// What is no part of the problem.
@@ -48,7 +48,7 @@ struct Placing<'c> {
     after: Vec<Op<'c>>,
 }
 
-impl<'c> Placing<'c> {
+impl<'c> Reordering<'c> {
     /// Puts what is no part of the problem where it was, as long as all before it has a place. Returns up to where that is so.
     fn go_on(&mut self, before: &[Op<'c>], mut next: usize) -> usize {
         while let Some(&op) = before.get(next) {

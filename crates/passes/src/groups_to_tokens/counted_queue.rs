@@ -1,7 +1,7 @@
 //! Finds the counted queues of a function, and what is on them.
 
 use super::Refusal;
-use super::accesses::Kinds;
+use super::accesses::AccessKinds;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::{Meaning, NvgpuVocabulary, Vocabulary};
 use crate::utils::carry::{Kind, kind};
@@ -20,7 +20,7 @@ use tokenflow::{Item, Queue, Site};
 /// Every operation as the hardware counts it: there are no tokens.
 struct CountedVocabulary<'a, 'c> {
     /// What may access memory that matters.
-    kinds: Option<&'a Kinds<'c>>,
+    kinds: Option<&'a AccessKinds<'c>>,
 }
 
 impl<'c> Vocabulary<'c> for CountedVocabulary<'_, 'c> {
@@ -82,7 +82,7 @@ pub(super) fn has_token(completion: &Completion) -> bool {
 }
 
 /// A function, with what happens on one of its queues.
-pub(super) struct Counted<'c> {
+pub(super) struct CountedQueue<'c> {
     pub skeleton: Skeleton<'c>,
     /// The number of the queue.
     pub number: Queue,
@@ -97,10 +97,10 @@ pub(super) struct Counted<'c> {
     pub accesses: Option<Accesses>,
 }
 
-impl<'c> Counted<'c> {
+impl<'c> CountedQueue<'c> {
     /// Reads `code`; with `accesses`, also what accesses memory.
     pub fn read(code: Op<'c>, queue: GroupQueue, accesses: bool) -> Result<Self, Refusal<'c>> {
-        let kinds = accesses.then(|| Kinds::of(code, queue)).flatten();
+        let kinds = accesses.then(|| AccessKinds::of(code, queue)).flatten();
         let kinds = kinds.as_ref();
         let skeleton = skeleton::read(code, &CountedVocabulary { kinds }, &FxHashSet::default());
         let position = skeleton.queues.iter().position(|known| *known == queue);

@@ -9,12 +9,12 @@ use async_mlir::names::attr;
 use std::fmt::Write;
 
 /// Makes such functions in a module.
-pub(super) struct Glue<'a, 'c> {
+pub(super) struct Wrappers<'a, 'c> {
     module: Op<'c>,
     emitter: &'a Emitter<'c>,
 }
 
-impl<'a, 'c> Glue<'a, 'c> {
+impl<'a, 'c> Wrappers<'a, 'c> {
     pub(super) fn new(module: Op<'c>, emitter: &'a Emitter<'c>) -> Self {
         Self { module, emitter }
     }

@@ -11,7 +11,7 @@ use async_mlir::types::symbol;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A symbol table.
-pub(super) struct Table<'c> {
+pub(super) struct SymbolTable<'c> {
     pub op: Op<'c>,
     /// What something in it refers to.
     pub used: UsedSymbols,
@@ -25,7 +25,7 @@ pub(super) struct Table<'c> {
     pub moved: FxHashSet<&'c str>,
 }
 
-impl<'c> Table<'c> {
+impl<'c> SymbolTable<'c> {
     /// The symbol table `op`, of whose functions those of `device` are device code.
     pub fn of(op: Op<'c>, device: &[Op<'c>]) -> Self {
         let used = UsedSymbols::of(op);
