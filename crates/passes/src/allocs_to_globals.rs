@@ -1,4 +1,4 @@
-//! `--gpux-allocs-to-globals`: a workgroup's memory that the program allocates is laid out before it runs.
+//! `--gpux-allocs-to-globals`: workgroup memory that a kernel allocates becomes globals.
 //!
 //! **Condition.** Device code in functions that are not called: a call that needs a buffer of its own is inlined.
 //!

@@ -1,4 +1,4 @@
-//! `--async-outline`: the body of each region is a function of its own.
+//! `--async-outline`: outlines the body of each region into a function.
 //!
 //! **Condition.** Host code.
 //!

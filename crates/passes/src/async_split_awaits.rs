@@ -1,4 +1,4 @@
-//! `--async-split-awaits`: awaits in regions become dependencies between regions.
+//! `--async-split-awaits`: splits regions at their awaits, which become dependencies between regions.
 //!
 //! **Condition.** Structured control flow.
 //!

@@ -1,4 +1,4 @@
-//! `--async-to-upstream`: token form as upstream's dialect `async` has it.
+//! `--async-to-upstream`: rewrites awaits to the form of upstream's dialect `async`, with one token each.
 //!
 //! **Condition.** None.
 //!

@@ -1,4 +1,4 @@
-//! `--gpux-attach-sim-target`: kernels are for the simulated device.
+//! `--gpux-attach-sim-target`: adds the simulated device as the first target of each `gpu.module`.
 //!
 //! **Effect.** `#gpux.sim_target` is the first target of each `gpu.module`: it is what upstream's `gpu.binary` has the host load. Others stay.
 

@@ -1,4 +1,4 @@
-//! `--expand-vectors`: vector operations that LLVM lacks, by those that it has.
+//! `--expand-vectors`: rewrites vector operations that LLVM lacks into those that it has.
 //!
 //! **Condition.** N-D transfers are expanded (`--convert-vector-to-scf`).
 //!

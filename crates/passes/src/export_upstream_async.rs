@@ -1,4 +1,4 @@
-//! `async-translate --export-upstream-async`: programs in our dialect `async` as programs in upstream's.
+//! `async-translate --export-upstream-async`: translates our dialect `async` into upstream's.
 //!
 //! **Condition.** A module that verifies with our dialects, in a context that has upstream's dialect `async` instead.
 //!

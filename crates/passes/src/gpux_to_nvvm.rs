@@ -1,4 +1,4 @@
-//! `--gpux-to-nvvm`: the counted form becomes upstream's `nvgpu` and `nvvm` operations.
+//! `--gpux-to-nvvm`: lowers counted form to upstream's `nvgpu` and `nvvm` operations.
 //!
 //! **Condition.** Every operation of the dialect is in counted form: no token is left in device code.
 //!

@@ -1,4 +1,4 @@
-//! `async-translate --import-upstream-async`: programs in upstream's dialect `async` as programs in ours.
+//! `async-translate --import-upstream-async`: translates upstream's dialect `async` into ours.
 //!
 //! **Condition.** A module in a context that has upstream's dialect `async`, and verifies there. What is made of it is read in
 //! another context, which has ours.

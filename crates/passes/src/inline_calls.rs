@@ -1,4 +1,4 @@
-//! `--gpux-inline-calls`: calls that the hardware can't have are replaced by what they call.
+//! `--gpux-inline-calls`: inlines calls that can't be lowered, such as those that take or return tokens.
 //!
 //! **Condition.** Device code in `gpu.module`s.
 //!

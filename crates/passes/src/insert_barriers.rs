@@ -1,4 +1,4 @@
-//! `--gpux-insert-barriers`: block barriers where threads have to meet, and nowhere else.
+//! `--gpux-insert-barriers`: inserts block barriers where threads have to synchronize, and nowhere else.
 //!
 //! **Condition.** A function of device code with structured control flow, before tokens of loads are translated to mbarriers.
 //!

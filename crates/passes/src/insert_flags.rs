@@ -1,4 +1,4 @@
-//! `--gpux-insert-flags`: flags between the engines of a machine.
+//! `--gpux-insert-flags`: inserts flags that synchronize the engines of a machine.
 //!
 //! **Condition.** Operations run on engines (`async.engine`), in structured control flow, in their final order: after `--gpux-schedule`. What
 //! runs on no engine has no effects that an engine's operation depends on.

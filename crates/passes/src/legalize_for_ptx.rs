@@ -1,4 +1,4 @@
-//! `--legalize-for-ptx`: symbols as the assembler needs them.
+//! `--legalize-for-ptx`: rewrites symbols, addresses and library calls as `ptxas` needs them.
 //!
 //! **Condition.** Device code in the `llvm` dialect.
 //!

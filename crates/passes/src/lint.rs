@@ -1,4 +1,4 @@
-//! `--gpux-lint`: warnings of what is legal and most likely a mistake.
+//! `--gpux-lint`: warns of what is legal and most likely a mistake.
 //!
 //! **Condition.** None.
 //!

@@ -1,4 +1,4 @@
-//! `--gpux-lower-launches`: what host code passes to kernels whose descriptors have become pointers.
+//! `--gpux-lower-launches`: makes pointers of the tensor map descriptors that host code passes to kernels.
 //!
 //! **Condition.** Kernels that take descriptors are lowered: one that is still a `gpu.func` has another type than the launch.
 //!

@@ -1,4 +1,4 @@
-//! `--async-lower-to-cpu`: from host code with regions to the `llvm` dialect.
+//! `--async-lower-to-cpu`: the pipeline from host code with regions to the `llvm` dialect.
 
 use crate::async_to_runtime::OPTIONS;
 use async_mlir::pipeline::{PassList, Pipeline, PipelineInfo, PipelineOptions};

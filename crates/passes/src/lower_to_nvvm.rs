@@ -1,4 +1,4 @@
-//! `--gpux-lower-to-nvvm`: from token form to PTX.
+//! `--gpux-lower-to-nvvm`: the pipeline from token form to PTX.
 
 mod toolkit;
 

@@ -1,4 +1,4 @@
-//! `--nvgpu-exact-waits`: exact counts for upstream's `nvgpu.device_async_wait`, in place.
+//! `--nvgpu-exact-waits`: computes the exact counts of upstream's `nvgpu.device_async_wait`, in place.
 //!
 //! **Condition.** A function. Where groups are committed is what the program says: a
 //! `nvgpu.device_async_create_group` commits all of the thread's uncommitted copies, whatever its operands, as the

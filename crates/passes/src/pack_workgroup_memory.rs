@@ -1,4 +1,4 @@
-//! `--gpux-pack-workgroup-memory`: all workgroup memory of a kernel in one allocation.
+//! `--gpux-pack-workgroup-memory`: packs all workgroup memory of a kernel into one allocation.
 //!
 //! **Condition.** Device code in functions that nothing calls. Sizes are static.
 //!

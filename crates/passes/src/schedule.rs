@@ -1,4 +1,5 @@
-//! `--gpux-schedule`: operations of each block out of order, within the events that the hardware has.
+//! `--gpux-schedule`: reorders the operations of each block (instruction scheduling), within the events
+//! that the hardware has.
 //!
 //! **Condition.** Some operations of a block run on engines: `async.engine` names it, or the operation issues an asynchronous
 //! copy. Everything else runs on none. With `chip`, the block is one of a thread of that GPU, with the units that it has.

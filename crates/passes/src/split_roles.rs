@@ -1,4 +1,4 @@
-//! `--gpux-split-roles`: each role of warps gets code of its own.
+//! `--gpux-split-roles`: copies a kernel's body for each role of warps (warp specialization).
 //!
 //! **Condition.** A kernel that is marked to have roles: warps that take different ways through `scf.if`s on their number. The
 //! pass that makes mbarriers marks it.

@@ -1,4 +1,4 @@
-//! `--gpux-tokens-to-groups`: tokens become commits and exactly counted waits.
+//! `--gpux-tokens-to-groups`: lowers tokens to commits and exactly counted waits.
 //!
 //! **Condition.** A function of device code. Tokens flow through anything that MLIR's control-flow interfaces describe.
 //!

@@ -1,4 +1,4 @@
-//! `--gpux-tokens-to-mbarriers`: tokens of loads become phases of mbarriers.
+//! `--gpux-tokens-to-mbarriers`: lowers tokens of loads to phases of mbarriers.
 //!
 //! **Condition.** A function of device code with structured control flow. Loads in token form stand where all threads of
 //! the block execute them.

@@ -1,4 +1,5 @@
-//! What tasks are suspended for.
+//! Remarks on the awaits that stay in regions, and on calls there of functions that await: a task is
+//! suspended at each.
 
 use async_dialects::names::async_;
 use async_mlir::calls::callee_name;

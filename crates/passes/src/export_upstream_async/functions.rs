@@ -1,4 +1,4 @@
-//! Asynchronous functions, and calls of them.
+//! Rewrites asynchronous functions, and calls of them, to upstream's.
 //!
 //! Upstream's return to their callers at the first await; what comes after it is then a task. Ours return at the end. The two are the
 //! same where nothing is awaited, but at the end.

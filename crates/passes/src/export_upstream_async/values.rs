@@ -1,4 +1,4 @@
-//! Awaits of values, where programs use what they wrap.
+//! Inserts awaits of `!async.value`s where programs use what they wrap.
 //!
 //! A value may be used once its token is complete, so to await it there does not block. It is awaited once for all that comes after in
 //! a block: where its token is awaited, or else before its first use.

@@ -1,4 +1,4 @@
-//! Launches: their sizes, and what kernels take.
+//! Lowers `gpu.launch_func`: passes sizes, and what kernels take, to the runtime.
 
 use super::lowering::{Lowering, Site};
 use super::memory_spaces::without_space;

@@ -1,4 +1,4 @@
-//! What each operation becomes.
+//! Lowers allocations, transfers and other operations of host code to calls of the runtime.
 
 use super::memory_spaces::{is_on_device, without_space};
 use super::wrappers::Wrappers;

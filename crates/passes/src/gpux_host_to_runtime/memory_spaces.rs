@@ -1,4 +1,4 @@
-//! For host code, memory of the device is a pointer like others: its types have no memory space.
+//! Drops the device's memory space from types in host code, where its memory is a pointer like others.
 
 use async_mlir::gpu::{MemorySpace, function_type};
 use async_mlir::ir::{Block, Op, Region, Walk};

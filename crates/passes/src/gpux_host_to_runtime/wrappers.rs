@@ -1,5 +1,6 @@
-//! Functions between compiled code and the runtime, which take what it doesn't: transfers that are not contiguous, and arguments of
-//! launches as values. They are written as text, once for each rank and each list of types.
+//! Generates wrapper functions for calls of the runtime: for transfers that are not contiguous, fills, and
+//! launches, whose arguments they store to memory. They are written as text, once for each rank and each
+//! list of types.
 
 use crate::utils::emit::{Emitter, rt};
 use async_mlir::gpu::function_type;

@@ -1,4 +1,6 @@
-//! What may access the memory of asynchronous operations, so that a wait must not leave them to a later one.
+//! Computes what may access the memory of asynchronous operations on a queue.
+//!
+//! A wait must not leave an operation to a later wait if something may access its memory before that one.
 //!
 //! An operation is *done* before anything else accesses what it writes, and has *read* before anything else writes to what it
 //! reads. What other threads do counts as well: they learn of it where threads synchronize. After a barrier that all threads of the

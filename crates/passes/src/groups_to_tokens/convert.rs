@@ -1,4 +1,4 @@
-//! Operations with tokens, for those without.
+//! Replaces operations in counted form by ones that return tokens.
 
 use super::Refusal;
 use super::counted_queue::CountedQueue;
@@ -13,7 +13,7 @@ use async_mlir::names::{attr, nvgpu, nvvm};
 use rustc_hash::FxHashMap;
 use tokenflow::Site;
 
-/// What gets tokens.
+/// What tokens stand for: single operations or whole groups.
 pub(super) enum TokenSources<'c> {
     Operations(Conversions<'c>),
     Groups,

@@ -1,4 +1,4 @@
-//! Finds the counted queues of a function, and what is on them.
+//! Reads the queues of a function that are in counted form: their operations, commits and waits.
 
 use super::Refusal;
 use super::accesses::AccessKinds;

@@ -1,4 +1,4 @@
-//! Writes a lifted queue into the IR.
+//! Writes a queue in token form into the IR.
 //!
 //! First everything that defines a token is made, with a complete token in the place of what is not there yet; then all uses.
 

@@ -1,4 +1,4 @@
-//! Stores that one thread issues, as stores that all threads of the block execute.
+//! Hoists stores that one thread issues out of their `scf.if`, so that all threads of the block execute them.
 //!
 //! **Condition.** Each store stands in an `scf.if` on `gpux.elect` that has nothing else in it but what is pure or of the same
 //! queue. All threads of the block come there together, and to every other commit and wait of the queue. From a wait only the

@@ -1,4 +1,4 @@
-//! Copies between pointers of LLVM as copies between memrefs.
+//! Rewrites copies between LLVM pointers as copies between memrefs.
 //!
 //! **Condition.** Both addresses are a memref's, plus numbers of its elements, as `--convert-nvgpu-to-nvvm` makes them: the
 //! aligned pointer of its descriptor or of `memref.extract_aligned_pointer_as_index`, and `llvm.getelementptr`s.

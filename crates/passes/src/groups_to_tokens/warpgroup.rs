@@ -1,4 +1,4 @@
-//! Upstream's multiplication of a warpgroup, `nvgpu.warpgroup.mma`, as what it does: it multiplies, commits and waits.
+//! Splits upstream's `nvgpu.warpgroup.mma` into a multiplication, a commit and a wait.
 //!
 //! **Refusals.** Matrices for which upstream's descriptors are of something else than the types say: its steps along K and M are right
 //! for K-major A and for B as it lies in rows (`transposeB`), of 16 bits, in rows of 128 bytes.

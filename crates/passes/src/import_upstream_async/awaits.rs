@@ -1,4 +1,4 @@
-//! Awaits of what is complete anyway, which imported programs have many of: each value was awaited on its own.
+//! Drops redundant awaits, of which imported programs have many: each value was awaited on its own.
 
 use crate::utils::carry::pass_on;
 use crate::utils::complete_tokens::CompleteTokens;

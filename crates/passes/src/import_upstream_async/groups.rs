@@ -1,4 +1,4 @@
-//! Groups as the tokens that have been added to them.
+//! Rewrites groups as the tokens that have been added to them.
 //!
 //! Where an operation adds a token to a group, there is one more; where control goes on in another block or function, their join
 //! goes on. What a task adds, its own token waits for, so that this is what the task adds to the group outside of it.

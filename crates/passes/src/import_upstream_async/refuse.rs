@@ -1,4 +1,4 @@
-//! What has no counterpart in our dialect.
+//! Refuses operations that have no counterpart in our dialect.
 
 use crate::utils::signature::Signature;
 use async_dialects::names::{async_, upstream_async};

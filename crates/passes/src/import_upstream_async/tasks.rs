@@ -1,4 +1,4 @@
-//! Tasks as regions. By now they use and return no values of types that our dialect lacks.
+//! Rewrites tasks as regions. By now they use and return no values of types that our dialect lacks.
 
 use async_dialects::names::{async_, upstream_async};
 use async_dialects::types::token;

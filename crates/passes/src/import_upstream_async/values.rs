@@ -1,4 +1,4 @@
-//! Values of type `!async.value<T>` as pairs of a token and a `T`.
+//! Rewrites values of type `!async.value<T>` as pairs of a token and a `T`.
 //!
 //! A value stays where it is, as a `T`; its token is appended to what it is among: results, arguments, operands. First everything
 //! that defines a token is made, then all uses.

@@ -1,4 +1,4 @@
-//! Which of the barriers that a function has stay.
+//! Determines which barriers of the input stay.
 //!
 //! A barrier stays if it may order accesses of memory that is not the workgroup's, or stands beside a fence, or where its order
 //! is not followed. What others order of the workgroup's memory is derived anew, so they go.

@@ -1,4 +1,4 @@
-//! Accesses that no barrier can order.
+//! Reports accesses that overlap and that no barrier can order (data races).
 
 use super::UNKNOWN_BLOCK_SIZE;
 use crate::analysis::barrier_graph::BarrierGraph;

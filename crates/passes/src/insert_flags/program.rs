@@ -1,4 +1,4 @@
-//! A function, as blocks of operations of engines.
+//! Reads a function as a program of `tokenflow::flags`: blocks of operations that engines execute.
 
 use super::while_loop::WhileLoop;
 use crate::engines::Engines;

@@ -1,4 +1,4 @@
-//! `scf.while`, as a loop of a block with two nodes: its first region, and its second one or nothing.
+//! Models `scf.while` as a loop of a block with two nodes: its first region, and its second one or nothing.
 //!
 //! What the last iteration does after its first region is nothing, so the loop may end there.
 

@@ -1,4 +1,4 @@
-//! Copies whose address is misaligned for some thread.
+//! Warns of copies whose address is misaligned for some thread.
 //!
 //! Hardware copies n bytes from and to multiples of n. Let an address be `c * thread_id x + r`, with a constant c and an r that
 //! is the same for threads that differ in nothing but `thread_id x`. If c is no multiple of n, two neighbors can't both be

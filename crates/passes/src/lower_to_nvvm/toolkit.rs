@@ -1,4 +1,4 @@
-//! Where the CUDA toolkit is.
+//! Finds the CUDA toolkit.
 //!
 //! CUDA's device library is in a folder of the toolkit, and so is `ptxas`: the one is found by the other. The Python package
 //! that has `ptxas` has both.

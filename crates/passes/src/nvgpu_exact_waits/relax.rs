@@ -1,5 +1,5 @@
-//! Whether an explicit count may be relaxed: the copies that it completes and the exact count does not must still be
-//! completed, before anything may access what they write, by a wait whose token names them.
+//! Decides whether an explicit count may be relaxed. The copies that it completes and the exact count does not
+//! must still be completed, before anything may access what they write, by a wait whose token names them.
 //!
 //! Notation: *w* is a wait with an explicit count, *s* a copy that it completes and the exact count leaves in flight. A wait
 //! names *s* if its token can come from the token of *s* or from that of a group that *s* may be in.

@@ -1,4 +1,4 @@
-//! The exact counts of a function's waits, with explicit counts where they must stay.
+//! Computes the exact counts of a function's waits, with explicit counts where they must stay.
 //!
 //! 1. Solve with every count exact but those that can't be known (a token from elsewhere), which are as they stand.
 //! 2. Keep the explicit counts that must stay ([`super::relax`]).

@@ -1,4 +1,4 @@
-//! The buffers of a function, their sizes, and what they are aligned to.
+//! Collects the buffers of a function, with their sizes and alignments.
 
 use super::symbol_table::SymbolTable;
 use crate::analysis::buffer_parts::{ByteView, bytes_of, element_bytes, overlapping};

@@ -1,4 +1,4 @@
-//! What host code at hand says of the size of dynamic memory.
+//! Finds the launches of a kernel in host code, and sets their size of dynamic memory.
 
 use crate::utils::builders::constant;
 use async_mlir::ir::{Op, OpBuilder, Value};

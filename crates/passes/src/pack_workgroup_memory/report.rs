@@ -1,4 +1,4 @@
-//! What users are told: the map of the memory, and what does not fit.
+//! Prints the memory map of a kernel, and an error if it does not fit.
 
 use super::buffers::Buffer;
 use crate::analysis::buffer_flow::BufferFlow;

@@ -1,4 +1,4 @@
-//! One allocation, and a view of it in the place of each buffer.
+//! Creates the one allocation, and replaces each buffer by a view of it.
 
 use super::buffers::{Buffer, Origin};
 use crate::utils::alignment::COPY_ALIGNMENT;

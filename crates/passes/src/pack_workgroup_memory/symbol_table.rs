@@ -1,4 +1,4 @@
-//! A symbol table with device code: its functions and globals.
+//! The functions and globals of a symbol table that has device code.
 
 use crate::analysis::buffer_parts::bytes_of;
 use async_mlir::calls::UsedSymbols;

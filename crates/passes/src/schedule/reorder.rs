@@ -1,4 +1,4 @@
-//! Puts a block in its new order.
+//! Reorders the operations of a block as a schedule says.
 //!
 //! Operations that are no part of the problem keep their places as long as all before them do; then each comes right before the
 //! first one that needs it.

@@ -1,4 +1,4 @@
-//! Remarks: what a block gained, and why it can't gain more.
+//! Remarks on what a block gained, and on why it can't gain more.
 
 use crate::engines::Engines;
 use crate::engines::block::BlockProblem;

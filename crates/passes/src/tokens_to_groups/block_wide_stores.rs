@@ -1,5 +1,5 @@
-//! What block-wide stores need beyond commits and counts: a barrier after waits, a drain before the function returns,
-//! and one thread that issues.
+//! Lowers block-wide stores: beyond commits and counts, they need a barrier after waits, a drain before the
+//! function returns, and one thread that issues.
 
 use crate::analysis::phase_skeleton::is_block_wide_store;
 use crate::analysis::skeleton::Skeleton;

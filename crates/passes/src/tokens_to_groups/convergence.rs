@@ -1,4 +1,5 @@
-//! What all threads of a block, or of a warpgroup, have to execute together: operations, and the awaits of their tokens.
+//! Checks that all threads of a block, or of a warpgroup, execute together the operations that require it,
+//! and the awaits of their tokens.
 
 use super::block_wide_stores::awaits_block;
 use crate::analysis::phase_skeleton::is_block_wide_store;

@@ -1,4 +1,4 @@
-//! Results of multiplications that are in use too early.
+//! Refuses uses of a multiplication's result before the multiplication is complete.
 //!
 //! Until a multiplication is complete, another one may add to its result, and nothing else may use it: its registers are being
 //! written (PTX ISA, Asynchronous warpgroup level matrix instructions, Async proxy and registers: to access them before

@@ -1,4 +1,4 @@
-//! Writes a solution into the IR: commits at slots, waits for awaits.
+//! Writes a solution into the IR: commits at slots, and waits in the place of awaits.
 
 use super::block_wide_stores::BlockWideStores;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};

@@ -1,4 +1,4 @@
-//! Commits of the input whose group may be empty, where that is not free.
+//! Remarks on commits of the input whose group may be empty, where an empty group is not free.
 //!
 //! No commit that the pass inserts on such a queue closes an empty group on any path. One of the input may, such as a commit after a
 //! branch that multiplies in one arm: a remark says so. There is none

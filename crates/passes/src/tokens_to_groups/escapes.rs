@@ -1,4 +1,4 @@
-//! Awaits tokens before they go where they can't be followed.
+//! Awaits tokens before they escape to where they can't be followed.
 
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::token_origins::TokenOrigins;

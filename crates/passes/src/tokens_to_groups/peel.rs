@@ -1,4 +1,4 @@
-//! Takes the first iterations of `scf.for` loops out of them.
+//! Peels the first iterations off `scf.for` loops.
 
 use crate::analysis::skeleton::Skeleton;
 use crate::utils::builders::constant;

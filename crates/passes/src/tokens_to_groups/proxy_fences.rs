@@ -1,4 +1,4 @@
-//! Fences between what threads write to A or B in workgroup memory, and the multiplication that reads it.
+//! Inserts `fence.proxy.async` between writes of A or B in workgroup memory and multiplications that read it.
 //!
 //! PTX ISA: "The wgmma.mma_async operations are performed in the asynchronous proxy" (Async proxy, of `wgmma.mma_async`), and
 //! "Accessing the same memory location across multiple proxies needs a cross-proxy fence. For the async proxy, fence.proxy.async should be

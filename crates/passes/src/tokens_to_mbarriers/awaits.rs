@@ -1,4 +1,4 @@
-//! Writes everything that waits for a load as an `async.await`, and takes complete tokens away in the end.
+//! Rewrites everything that waits for a load as an `async.await`, and removes complete tokens in the end.
 
 use crate::analysis::phase_skeleton::{Escape, PhaseSkeleton};
 use crate::analysis::skeleton;

@@ -1,4 +1,4 @@
-//! Writes single operations: constants are made once, and what one thread executes is put together.
+//! Builds single operations: constants are created once, and what one thread executes is put together.
 
 use crate::utils::warps::in_warps;
 use crate::utils::{block_wide, builders};

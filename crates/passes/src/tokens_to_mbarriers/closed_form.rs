@@ -1,4 +1,4 @@
-//! Numbers in closed form, as expressions of induction variables and trip counts.
+//! Computes numbers in closed form: affine expressions of induction variables and trip counts.
 
 use super::builder::{Builder, value};
 use crate::analysis::phase_skeleton::PhaseSkeleton;

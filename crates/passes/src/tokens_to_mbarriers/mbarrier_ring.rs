@@ -1,4 +1,4 @@
-//! Rings of mbarriers, and the numbers of their phases.
+//! Rings of mbarriers (multi-stage pipelines): computes the slot and parity of a phase from its number.
 //!
 //! The slot of a phase is its number modulo the depth of the ring, its parity that of the quotient. Numbers in closed form
 //! are expressions ([`super::closed_form`]). Others are counted modulo twice the depth, so that slot and parity take a

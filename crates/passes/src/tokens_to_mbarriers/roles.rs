@@ -1,4 +1,4 @@
-//! Roles of warps, where loads name the warp that issues them.
+//! Finds and checks the roles of warps (warp specialization), where loads name the warp that issues them.
 //!
 //! **Condition.** A kernel with a block of whole warps in one dimension, of known size. All its loads name the same warp. A role
 //! is what warps do that take the same way through `scf.if`s on the number of a warp.

@@ -1,4 +1,4 @@
-//! What is known at the place that is written to: SSA values for counters, open phases, and tokens.
+//! Tracks the SSA values of counters, open phases and tokens at the place that is written to.
 
 use super::builder::Builder;
 use super::carried_values::Carried;

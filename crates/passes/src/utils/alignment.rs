@@ -1,4 +1,4 @@
-//! What copies need of addresses in workgroup memory.
+//! The alignments that copies require of addresses in workgroup memory.
 
 use async_mlir::ir::Value;
 use async_mlir::nvgpu::tensor_map;

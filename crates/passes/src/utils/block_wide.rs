@@ -1,4 +1,4 @@
-//! Operations that every thread of a block executes and one thread issues.
+//! Helpers for operations that every thread of a block executes and one thread issues.
 //!
 //! **Condition.** The operation stands where all threads of the block come together (`Uniformity`).
 //!

@@ -1,4 +1,4 @@
-//! Makes operations that many passes need.
+//! Builds operations that many passes need.
 
 use async_mlir::arith::Predicate;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};

@@ -1,4 +1,4 @@
-//! How values go into, through and out of operations with regions.
+//! Passes values into, through and out of operations with regions (loop-carried values and results).
 //!
 //! A loop takes a value's first definition as an operand, has it as an argument of each block, and passes it on at the end of
 //! each; a branch only passes it on.

@@ -1,4 +1,4 @@
-//! The names of GPUs, and how much workgroup memory they have.
+//! GPU names, compute capabilities, and workgroup memory limits.
 
 use async_mlir::ir::Op;
 use async_mlir::names::attr;

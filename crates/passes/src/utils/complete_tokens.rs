@@ -1,4 +1,4 @@
-//! Tokens that are known to be complete, while control goes through nested blocks.
+//! A scoped set of the tokens that are known to be complete, for a walk through nested blocks.
 //!
 //! A token never becomes incomplete again, so what is complete where an operation starts is so in its regions.
 

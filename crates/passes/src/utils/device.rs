@@ -1,4 +1,4 @@
-//! What is device code, and what is in it.
+//! Finds device code, and classifies what is in it.
 
 use async_dialects::completion::Completion;
 use async_dialects::names::gpux;

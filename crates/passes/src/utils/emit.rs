@@ -1,4 +1,4 @@
-//! Makes operations of the `llvm` dialect, and calls of the runtime.
+//! Builds operations of the `llvm` dialect, and calls of the runtime, for host code.
 
 use async_dialects::types::{is_token, token};
 use async_mlir::arith::Predicate;

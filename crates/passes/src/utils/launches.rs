@@ -1,4 +1,4 @@
-//! What host code passes to kernels whose descriptors have become pointers.
+//! Lowers `gpu.launch_func`s of kernels whose tensor map descriptors have become pointers.
 
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::llvm::{AddressSpace, pointer};

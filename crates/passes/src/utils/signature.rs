@@ -1,4 +1,4 @@
-//! The types of functions, and the operands of operations that have several lists of them.
+//! Changes the types of functions, and the operands of operations that have several lists of them.
 
 use async_mlir::gpu::function_type;
 use async_mlir::ir::Op;

@@ -1,4 +1,4 @@
-//! Allocations of workgroup memory that can be one buffer for the whole block, laid out before the kernel runs.
+//! Checks which allocations of workgroup memory can be one static buffer for the whole block.
 
 mod loop_allocs;
 

@@ -1,4 +1,4 @@
-//! A variable of tokens, as SSA values.
+//! Constructs SSA form for a variable whose state is a list of tokens.
 //!
 //! Something in upstream's programs has tokens as its state, which operations change: a group those that were added to it, a stream
 //! the last that was enqueued there. Its state at each place is a list of tokens. Where control goes on in another block, one token that

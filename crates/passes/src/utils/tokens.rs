@@ -1,4 +1,4 @@
-//! Tokens: awaits of them, and everything that waits written as an `async.await`.
+//! Queries and builds tokens, and rewrites everything that waits as an `async.await`.
 
 use super::device::own_ops;
 use async_dialects::completion::{Completion, GroupEffect};

@@ -1,4 +1,4 @@
-//! Classes of values: a union–find.
+//! Equivalence classes of values (union-find).
 
 use async_mlir::ir::Value;
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! Conditions on the number of a thread's warp.
+//! Builds warp numbers, and conditions on the number of a thread's warp.
 
 use super::builders::{compare, constant};
 use crate::analysis::warps::WARP;

@@ -1,4 +1,4 @@
-//! What is added to a group after a task that awaits it has started: the task can't be told of that.
+//! Refuses tasks that await a group to which more may be added after the task has started.
 
 use super::summaries::Uses;
 use crate::utils::carry::{self, Kind};

@@ -1,4 +1,4 @@
-//! What operations and functions do with groups.
+//! Computes which operations and functions add to groups or await them (interprocedural summaries).
 
 use super::super::refuse::callee;
 use async_dialects::names::upstream_async;

@@ -1,4 +1,4 @@
-//! What comes before all loads and after them: mbarriers are initialized once, and invalidated.
+//! Initializes the mbarriers before all loads, and invalidates them after.
 
 use super::Emitter;
 use crate::analysis::warps::WARP;

@@ -1,4 +1,4 @@
-//! Operations with regions: what is inside, and the values that they carry.
+//! Writes operations with regions: what is inside, and the values that they carry.
 
 use super::Emitter;
 use crate::tokens_to_mbarriers::builder::value;

@@ -1,4 +1,4 @@
-//! Barriers in roles: named ones, each for as many threads as come to it.
+//! Checks barriers in roles: named ones, each for as many threads as come to it.
 
 use crate::analysis::roles::Roles;
 use crate::analysis::warps::WARP;

@@ -1,4 +1,4 @@
-//! Registers: what warpgroups ask for has to be there, or the last one that asks waits for ever.
+//! Checks that there are as many registers as warpgroups ask for, or the last one that asks waits forever.
 //!
 //! A block gets the same number for each thread when it starts, from which `nvvm.setmaxregister decrease` gives back, and
 //! `increase` takes, and waits until there are enough. At the end of a warpgroup's operations it has what the last one says.

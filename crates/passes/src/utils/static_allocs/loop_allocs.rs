@@ -1,4 +1,4 @@
-//! Allocations that are executed again: is anything of the last one left by then?
+//! Checks that memory allocated in a loop is not in use any more when the loop allocates again.
 //!
 //! Conservative: what is not seen to be over is taken to be in use.
 
