@@ -9,8 +9,8 @@
 //!
 //! **Refusals.** Transfers of tensors (bufferize first), buffers of unknown rank or of vectors of unknown length, and `gpux.memset` of what does not lie in a row.
 //!
-//! [`lowering`] and [`launches`] lower operations; [`wrappers`] has the functions that take a transfer apart that is not contiguous, and the
-//! arguments of a launch; [`memory_spaces`] changes types.
+//! [`lowering`] and [`launches`] lower operations; [`wrappers`] generates functions that take a transfer
+//! apart that is not contiguous, and the arguments of a launch; [`memory_spaces`] changes types.
 
 mod launches;
 mod lowering;

@@ -2,12 +2,13 @@
 //!
 //! **Condition.** Every operation of the dialect is in counted form: no token is left in device code.
 //!
-//! **Effect.** No `gpux` operation is left. A copy is what upstream makes of an
-//! `nvgpu.device_async_copy`, with its treatment of strides, dynamic shapes and partial counts ([`copies`]); commits and
-//! waits are `nvvm` operations of their queue. Block-wide loads and stores become `nvgpu`'s of tiles and `nvvm`'s of
-//! contiguous memory ([`bulk_copies`]), which one thread issues ([`mod@elect`]); the descriptors that a kernel takes
-//! become pointers ([`tensor_map_arguments`]). A multiplication of a warpgroup becomes `nvvm.wgmma.mma_async`s
-//! ([`mod@wgmma`]). The buffers that all these touch are aligned ([`buffer_alignment`]). Discardable attributes stay.
+//! **Effect.** No `gpux` operation is left. A copy is what upstream makes of an `nvgpu.device_async_copy`,
+//! with its treatment of strides, dynamic shapes and partial counts ([`copies`]); commits and waits are
+//! `nvvm` operations of their queue. Block-wide loads and stores become `nvgpu`'s of tiles and `nvvm`'s of
+//! contiguous memory ([`bulk_copies`]), which one thread issues ([`mod@elect`]); the descriptors that a
+//! kernel takes become pointers ([`tensor_map_arguments`]). A multiplication of a warpgroup becomes
+//! `nvvm.wgmma.mma_async`s ([`mod@wgmma`]). The buffers that all these touch are aligned
+//! ([`buffer_alignment`]). Discardable attributes stay.
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is decided by `--gpux-tokens-to-groups`. Operations
 //! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken

@@ -13,8 +13,9 @@
 //! that tokens can't be carried through has to do with it; a call or inline assembly may have; a function that is no kernel
 //! may return with groups in flight; a wait is for reads alone, and groups would have the tokens.
 //!
-//! The steps, each a module: [`warpgroup`] takes upstream's multiplications apart, [`read`] finds the queues and what is on them, `tokenflow` lifts them, [`convert`] makes the
-//! operations that have tokens, [`emit`] writes the rest.
+//! The steps, each a module: [`warpgroup`] takes upstream's multiplications apart, [`counted_queue`] finds
+//! the queues and what is on them, `tokenflow` lifts them, [`convert`] makes the operations that have tokens,
+//! [`emit`] writes the rest.
 
 mod accesses;
 mod convert;

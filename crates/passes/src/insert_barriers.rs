@@ -9,7 +9,8 @@
 //! **Refusals.** Accesses that no barrier can order are errors at both. A function with mbarriers or barriers of some threads,
 //! whose order is not known here, stays as it is, with a remark.
 //!
-//! [`kept_barriers`] decides which barriers stay, `tokenflow::barriers` where others are needed, [`explain`] says why.
+//! [`kept_barriers`] decides which barriers stay, `tokenflow::barriers` where others are needed, [`explain`]
+//! says why.
 
 mod explain;
 mod kept_barriers;

@@ -9,12 +9,13 @@
 //! **Refusals.** A token that arrives as a function argument has no known queue: an error. A token that goes where it
 //! can't be followed (a call, memory, an unknown operation) is complete by then: its queues are drained, with a remark.
 //!
-//! The steps, each a module: asynchronous regions, dependencies and escapes ([`escapes`]) are written as awaits; the
-//! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
-//! read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide stores are issued by one thread
-//! ([`block_wide_stores`]). What all threads of a block or warpgroup execute is checked first ([`convergence`]), and so is that nothing uses the result of a
-//! multiplication before it is complete ([`early_uses`]); commits of the input are looked at ([`mod@empty_groups`]); fences are put before
-//! what multiplications read that threads have written ([`proxy_fences`]).
+//! The steps, each a module: asynchronous regions, dependencies and escapes ([`escapes`]) are written as
+//! awaits; the skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off
+//! loops, which are read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide
+//! stores are issued by one thread ([`block_wide_stores`]). What all threads of a block or warpgroup execute
+//! is checked first ([`convergence`]), and so is that nothing uses the result of a multiplication before it
+//! is complete ([`early_uses`]); commits of the input are looked at ([`mod@empty_groups`]); fences are put
+//! before what multiplications read that threads have written ([`proxy_fences`]).
 
 mod block_wide_stores;
 mod convergence;

@@ -1,11 +1,15 @@
 //! What several passes need.
 //!
-//! [`tokens`] and [`mod@erase`] put awaits in and take tokens out; [`builders`] makes operations, and [`emit`] those of host code that calls the runtime; [`carry`] takes values
-//! through operations with regions; [`device`] looks for device
-//! code; [`block_wide`] is about operations that all threads execute and one issues; [`launches`] about what host code hands
-//! to kernels; [`chip`] about GPUs; [`signature`] changes the types of functions; [`complete_tokens`] knows which tokens are complete, and
-//! [`token_variable`] makes values of what has tokens as its state; [`value_classes`] is a union–find; [`warps`] about numbers of warps; [`static_allocs`] about allocations that can be laid out before the kernel runs, and
-//! [`alignment`] about what copies need.
+//! - [`tokens`] adds and rewrites awaits, [`mod@erase`] removes tokens, [`complete_tokens`] tracks which are
+//!   complete, and [`token_variable`] constructs SSA form for what has tokens as its state.
+//! - [`builders`] builds operations of device code, [`emit`] those of host code that calls the runtime.
+//! - [`carry`] passes values through operations with regions; [`signature`] changes the types of functions.
+//! - [`device`] finds device code; [`block_wide`] is for operations that all threads execute and one issues;
+//!   [`warps`] builds conditions on the number of a warp.
+//! - [`launches`] lowers what host code passes to kernels; [`chip`] knows GPUs.
+//! - [`static_allocs`] checks which allocations can be static buffers; [`alignment`] has the alignments that
+//!   copies require.
+//! - [`value_classes`] is a union-find.
 
 pub(crate) mod alignment;
 pub(crate) mod block_wide;

@@ -9,7 +9,7 @@ use async_mlir::melior::ir::{Module, Type};
 use async_mlir::names::attr;
 use std::fmt::Write;
 
-/// Makes such functions in a module.
+/// Generates the wrapper functions of a module.
 pub(super) struct Wrappers<'a, 'c> {
     module: Op<'c>,
     emitter: &'a Emitter<'c>,

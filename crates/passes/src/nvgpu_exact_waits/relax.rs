@@ -1,4 +1,4 @@
-//! Decides whether an explicit count may be relaxed. The copies that it completes and the exact count does not
+//! Decides whether an explicit count may be relaxed. The copies that it completes and the exact count doesn't
 //! must still be completed, before anything may access what they write, by a wait whose token names them.
 //!
 //! Notation: *w* is a wait with an explicit count, *s* a copy that it completes and the exact count leaves in flight. A wait

@@ -1,5 +1,5 @@
-//! Determines which values control flow has to carry: counters, and the numbers that tokens stand for. Numbers
-//! follow their tokens, which are removed in the end.
+//! Determines which values control flow has to carry: counters, and the numbers that tokens stand for. These
+//! follow the tokens, which are removed in the end.
 
 use super::state::State;
 use crate::analysis::phase_skeleton::PhaseSkeleton;

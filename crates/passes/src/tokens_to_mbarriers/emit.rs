@@ -1,8 +1,9 @@
 //! Writes a plan into the IR.
 //!
-//! The number of a phase on its ring says all ([`super::mbarrier_ring`]). Where that costs little, it is computed from induction
-//! variables where it is needed. Of the other rings, the running program counts: the counter and the tokens' numbers
-//! ([`super::state`]) are carried through control flow ([`super::carried_values`]). A token that is complete has number -1 there.
+//! The number of a phase on its ring says all ([`super::mbarrier_ring`]). Where that costs little, it is
+//! computed from induction variables where it is needed. Of the other rings, the running program counts: the
+//! counter and the tokens' numbers ([`super::state`]) are carried through control flow
+//! ([`super::carried_values`]). A token that is complete has number -1 there.
 
 mod lifecycle;
 mod region_ops;
