@@ -190,6 +190,15 @@ const EXPLAINED: [(&str, &str); 55] = [
         "whoever calls this has made the accumulator",
     ),
     (
+        "Conversion/gpux-to-nvvm/wgmma",
+        "its matrices are poison, and its blocks are of one thread",
+    ),
+    ("Integration/wgmma-fences.mlir", "the same"),
+    (
+        "Sim/no-such-warp.mlir",
+        "that a warp is not there is refused by what lowers it",
+    ),
+    (
         "a parameter of type vector<",
         "no vector is made up: kernels that make theirs are in test/Sim/wgmma-fragments.mlir",
     ),
