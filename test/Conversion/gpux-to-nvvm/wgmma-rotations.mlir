@@ -133,4 +133,39 @@ gpu.module @m {
     gpux.wait_group <wgmma>, 0
     gpu.return
   }
+
+  // An scf.while is not unrolled.
+  gpu.func @while(%p: i1) kernel {
+    %a = ub.poison : !a
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %r, %s = scf.while (%x = %c, %y = %c) : (!acc, !acc) -> (!acc, !acc) {
+      scf.condition(%p) %x, %y : !acc, !acc
+    } do {
+    ^bb0(%x: !acc, %y: !acc):
+      // expected-remark @+1 {{is in flight where it takes the place of another accumulator, from 0 to 1 of those values that the loop carries}}
+      %d = gpux.wgmma %a, %a, %x : !a, !a, !acc
+      gpux.commit_group <wgmma>
+      gpux.wait_group <wgmma>, 1
+      scf.yield %y, %d : !acc, !acc
+    }
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+
+  // The condition of this one swaps them back, so that each is added to what it was.
+  gpu.func @swapped(%p: i1) kernel {
+    %a = ub.poison : !a
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %r, %s = scf.while (%x = %c, %y = %c) : (!acc, !acc) -> (!acc, !acc) {
+      scf.condition(%p) %y, %x : !acc, !acc
+    } do {
+    ^bb0(%y: !acc, %x: !acc):
+      %d = gpux.wgmma %a, %a, %x : !a, !a, !acc
+      gpux.commit_group <wgmma>
+      gpux.wait_group <wgmma>, 1
+      scf.yield %d, %y : !acc, !acc
+    }
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
 }

@@ -33,7 +33,7 @@ pub(in super::super) fn unroll(multiplications: &[Op<'_>]) -> u64 {
     // Inner loops first: an outer one that is unrolled clones them.
     found.sort_by_cached_key(|op| Reverse(op.ancestors().count()));
     let unrolled = found.into_iter().filter_map(|op| {
-        let factor = LoopCarried::of(op)?.values.factor()?;
+        let factor = LoopCarried::of(op).filter(|_| op.is(scf::FOR))?.values.factor()?;
         Some((factor, loops::unroll(op, factor)?))
     });
     let unrolled: Vec<_> = unrolled.collect();
@@ -128,7 +128,8 @@ fn moved<'c>(matrix: Value<'c>, registers: &Registers<'c>, end: Op<'c>) -> Value
 
 /// Remarks on what is in flight at the end of `block`, the body of a loop, and goes to another place.
 pub(super) fn remark(block: Block<'_>) {
-    let Some(carried) = block.parent_op().and_then(LoopCarried::of) else {
+    let parent = block.parent_op().filter(|parent| body(*parent) == Some(block));
+    let Some(carried) = parent.and_then(LoopCarried::of) else {
         return;
     };
     for (to, from) in carried.values.moved() {
@@ -140,7 +141,7 @@ pub(super) fn remark(block: Block<'_>) {
     }
 }
 
-/// What an `scf.for` hands from iteration to iteration.
+/// What an `scf.for` or an `scf.while` hands from iteration to iteration.
 struct LoopCarried<'c> {
     end: Op<'c>,
     /// The multiplication of the iteration that made each of the values last.
@@ -151,7 +152,7 @@ struct LoopCarried<'c> {
 impl<'c> LoopCarried<'c> {
     /// `None` if `op` is no such loop, or has no accumulators.
     fn of(op: Op<'c>) -> Option<Self> {
-        let block = op.is(scf::FOR).then(|| op.region(0).first())??;
+        let block = body(op)?;
         let end = block.terminator()?;
         if !end.operands().any(is_accumulator) {
             return None;
@@ -185,6 +186,19 @@ impl<'c> LoopCarried<'c> {
     }
 }
 
+/// The block that an iteration of the loop `op` executes and ends with. `None` for what is no loop, and for a loop whose condition
+/// multiplies or awaits.
+fn body(op: Op<'_>) -> Option<Block<'_>> {
+    if op.is(scf::FOR) {
+        return op.region(0).first();
+    }
+    let condition = op.is(scf::WHILE).then(|| op.region(0).first())??;
+    if condition.ops().into_iter().any(is_of_warpgroups) {
+        return None;
+    }
+    op.region(1).first()
+}
+
 /// What `block` does to groups that were in flight before it. What is nested in it commits and awaits nothing for sure.
 fn older(block: Block<'_>) -> OlderGroups {
     let mut older = OlderGroups::default();
@@ -202,12 +216,28 @@ fn older(block: Block<'_>) -> OlderGroups {
 fn place<'c>(block: Block<'c>, mut value: Value<'c>) -> Option<usize> {
     loop {
         match value.definition() {
-            // The induction variable comes first.
             Definition::Argument(of, number) if of == block && is_accumulator(value) => {
-                return number.checked_sub(1);
+                return carried_at(block, number);
             }
             Definition::Result(op, _) if op.is(gpux::WGMMA) => value = op.operand(op.num_operands() - 1),
             _ => return None,
         }
+    }
+}
+
+/// Which of the values that a loop carries is argument `number` of its body `block`. `None` if the condition of an `scf.while` hands on
+/// another one.
+fn carried_at(block: Block<'_>, number: usize) -> Option<usize> {
+    let op = block.parent_op()?;
+    if op.is(scf::FOR) {
+        // The induction variable comes first.
+        return number.checked_sub(1);
+    }
+    let first = op.region(0).first()?;
+    // The condition itself comes first.
+    let value = first.terminator()?.operand(number + 1);
+    match value.definition() {
+        Definition::Argument(of, number) if of == first => Some(number),
+        _ => None,
     }
 }
