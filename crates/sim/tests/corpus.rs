@@ -71,7 +71,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 55] = [
+const EXPLAINED: &[(&str, &str)] = &[
     (
         "Sim/programs/",
         "host code with device work is run as a whole program",
