@@ -237,10 +237,10 @@ fn compare(file: &Path, runs: &BTreeSet<Run>, scratch: &Path) -> Result<Vec<Outc
     Ok(outcomes)
 }
 
-/// What was printed, without how long upstream's code generation took, which `gpu.object` notes.
+/// What was printed, without how long code generation and `ptxas` took, which `gpu.object` notes.
 fn without_times(output: &Output) -> String {
     let text = text(&output.stdout);
-    let mut parts = text.split("LLVMIRToISATimeInMs = ");
+    let mut parts = text.split("TimeInMs = ");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |so_far, part| {
         so_far + part.trim_start_matches(|digit: char| digit.is_ascii_digit())
