@@ -190,9 +190,12 @@ const EXPLAINED: &[(&str, &str)] = &[
         "whoever calls this has made the accumulator",
     ),
     (
-        "Conversion/gpux-to-nvvm/wgmma",
+        "gpux-to-nvvm/wgmma.mlir",
         "its matrices are poison, and its blocks are of one thread",
     ),
+    ("gpux-to-nvvm/wgmma-chip.mlir", "the same"),
+    ("gpux-to-nvvm/wgmma-fences.mlir", "the same"),
+    ("gpux-to-nvvm/wgmma-rotations.mlir", "the same"),
     ("Integration/wgmma-fences.mlir", "the same"),
     (
         "Sim/no-such-warp.mlir",

@@ -13,12 +13,13 @@ use self::unroll_factor::{CarriedValue, CarriedValues, OlderGroups, Update};
 use super::fragments::{InFlight, in_flight, is_of_warpgroups};
 use super::is_accumulator;
 use super::registers::Registers;
+use crate::analysis::thread_values::Carrying;
 use crate::utils::builders::{compare, new_else};
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::queue_attribute;
 use async_mlir::arith::Predicate;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::ir::{Block, Definition, Op, OpBuilder, Value, int_attr};
+use async_mlir::ir::{Block, Op, OpBuilder, Value, int_attr};
 use async_mlir::loops;
 use async_mlir::names::scf;
 use rustc_hash::FxHashSet;
@@ -29,11 +30,11 @@ use std::cmp::Reverse;
 pub(in super::super) fn unroll(multiplications: &[Op<'_>]) -> u64 {
     let mut seen = FxHashSet::default();
     let around = multiplications.iter().filter_map(|op| op.parent());
-    let mut found: Vec<Op> = around.filter(|op| seen.insert(*op)).collect();
+    let mut found: Vec<Op> = around.filter(|op| op.is(scf::FOR) && seen.insert(*op)).collect();
     // Inner loops first: an outer one that is unrolled clones them.
     found.sort_by_cached_key(|op| Reverse(op.ancestors().count()));
     let unrolled = found.into_iter().filter_map(|op| {
-        let factor = LoopCarried::of(op).filter(|_| op.is(scf::FOR))?.values.factor()?;
+        let factor = LoopCarried::of(op)?.values.factor()?;
         Some((factor, loops::unroll(op, factor)?))
     });
     let unrolled: Vec<_> = unrolled.collect();
@@ -153,6 +154,7 @@ impl<'c> LoopCarried<'c> {
     /// `None` if `op` is no such loop, or has no accumulators.
     fn of(op: Op<'c>) -> Option<Self> {
         let block = body(op)?;
+        let carrying = Carrying::new(op)?;
         let end = block.terminator()?;
         if !end.operands().any(is_accumulator) {
             return None;
@@ -163,7 +165,7 @@ impl<'c> LoopCarried<'c> {
             .map(|value| {
                 let last = value.defining_op().filter(|op| op.is(gpux::WGMMA));
                 let place = CarriedValue {
-                    from: place(block, value),
+                    from: place(&carrying, value),
                     update: last.map_or(Update::Unchanged, |op| {
                         left.get(&op)
                             .map_or(Update::Complete, |younger| Update::InFlight(*younger))
@@ -212,32 +214,10 @@ fn older(block: Block<'_>) -> OlderGroups {
     older
 }
 
-/// Which of the values that the loop carries the accumulator `value` was before this iteration of `block`, and is added to.
-fn place<'c>(block: Block<'c>, mut value: Value<'c>) -> Option<usize> {
-    loop {
-        match value.definition() {
-            Definition::Argument(of, number) if of == block && is_accumulator(value) => {
-                return carried_at(block, number);
-            }
-            Definition::Result(op, _) if op.is(gpux::WGMMA) => value = op.operand(op.num_operands() - 1),
-            _ => return None,
-        }
+/// Which of the values that the loop carries the accumulator `value` was before this iteration, and is added to.
+fn place<'c>(carrying: &Carrying<'c>, mut value: Value<'c>) -> Option<usize> {
+    while let Some(op) = value.defining_op().filter(|op| op.is(gpux::WGMMA)) {
+        value = op.operand(op.num_operands() - 1);
     }
-}
-
-/// Which of the values that a loop carries is argument `number` of its body `block`. `None` if the condition of an `scf.while` hands on
-/// another one.
-fn carried_at(block: Block<'_>, number: usize) -> Option<usize> {
-    let op = block.parent_op()?;
-    if op.is(scf::FOR) {
-        // The induction variable comes first.
-        return number.checked_sub(1);
-    }
-    let first = op.region(0).first()?;
-    // The condition itself comes first.
-    let value = first.terminator()?.operand(number + 1);
-    match value.definition() {
-        Definition::Argument(of, number) if of == first => Some(number),
-        _ => None,
-    }
+    carrying.place_of(value)
 }

@@ -7,7 +7,7 @@ const MOST: usize = 8;
 /// What a loop carries in one place, at the end of an iteration.
 #[derive(Clone, Copy)]
 pub(super) struct CarriedValue {
-    /// The place that it was in before the iteration. `None` for what is made in the iteration, and for what is no accumulator.
+    /// The place that it was in before the iteration. `None` for what is made in the iteration.
     pub from: Option<usize>,
     pub update: Update,
 }
