@@ -105,6 +105,7 @@ impl Pass for GpuxToNvvm {
         check_chip(root, &device, cx.str("chip"))?;
         memory_spaces::check(root)?;
         wgmma::refuse_descriptors(root)?;
+        wgmma::check_convergence(&device.multiplications, &device.groups)?;
         static_memory::check(root, cx.str("chip"))?;
         let unrolled = wgmma::unroll(&device.multiplications);
         // It clones operations.

@@ -142,4 +142,58 @@ gpu.module @m {
     async.await %u
     gpu.return
   }
+
+  // A barrier of some of the threads, by its number, and an arrival tell others of it as well.
+  // CHECK-LABEL: gpu.func @named
+  // CHECK: memref.store
+  // CHECK-NEXT: nvvm.fence.proxy
+  // CHECK-NEXT: nvvm.barrier
+  // CHECK-NOT: nvvm.fence.proxy
+  // CHECK: memref.store
+  // CHECK-NEXT: nvvm.fence.proxy
+  // CHECK-NEXT: nvvm.barrier.arrive
+  // CHECK-NOT: nvvm.fence.proxy
+  // CHECK: memref.store
+  // CHECK-NEXT: nvvm.fence.proxy
+  // CHECK-NEXT: nvgpu.mbarrier.arrive
+  // CHECK-NOT: nvvm.fence.proxy
+  // CHECK: gpu.return
+  gpu.func @named(%map: !map, %x: f16, %full: !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>, %p: i1) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %warp = gpu.subgroup_id : index
+    %lane = gpu.lane_id
+    %one = arith.constant 1 : i32
+    %two = arith.constant 2 : i32
+    %threads = arith.constant 128 : i32
+    %all = arith.constant 256 : i32
+    memref.store %x, %a[%warp, %lane] : !ws
+    nvvm.barrier id = %one number_of_threads = %threads
+    memref.store %x, %a[%lane, %warp] : !ws
+    nvvm.barrier.arrive id = %two number_of_threads = %all
+    memref.store %x, %a[%warp, %lane] : !ws
+    %arrived = nvgpu.mbarrier.arrive %full[%c0] : <memorySpace = #gpu.address_space<workgroup>> -> !nvgpu.mbarrier.token
+    %da = nvgpu.warpgroup.generate.descriptor %a, %map : !ws, !map -> !m
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %d, %u = gpux.wgmma async %da, %da, %c : !m, !m, !acc
+    async.await %u
+    gpu.return
+  }
+
+  // A copy to another buffer, and a load of A that the TMA engine writes by an mbarrier: there is nothing to fence.
+  // CHECK-LABEL: gpu.func @loaded
+  // CHECK: gpux.wait_group <cp_async>
+  // CHECK-NOT: nvvm.fence.proxy
+  // CHECK: gpu.return
+  gpu.func @loaded(%map: !map, %x: memref<4096xf32>, %full: !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>) workgroup(%a: !ws {llvm.align = 1024 : i64}, %b: memref<128xf32, #gpu.address_space<workgroup>>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %lane = gpu.lane_id
+    gpux.tma_load %map[%c0, %c0], %a, %full[%c0] : !map, !ws, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %copied = gpux.copy async %x[%lane], %b[%lane], 4 : memref<4096xf32> to memref<128xf32, #gpu.address_space<workgroup>>
+    async.await %copied
+    %da = nvgpu.warpgroup.generate.descriptor %a, %map : !ws, !map -> !m
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %d, %u = gpux.wgmma async %da, %da, %c : !m, !m, !acc
+    async.await %u
+    gpu.return
+  }
 }

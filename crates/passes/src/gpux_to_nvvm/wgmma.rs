@@ -12,8 +12,9 @@
 //! accumulators or branches, and where an instruction of another shape adds to the same registers ([`fences`]). What begins with
 //! zeros is not added to them (`scale-d`): LLVM would write them right before the instruction, after the fence.
 //!
-//! **Refusals.** Matrices that are no matrices of a warpgroup's registers, accumulators and descriptors that functions hand to each other, accumulators that upstream would store elsewhere, and A in registers
-//! that a loop hands on while it is read.
+//! **Refusals.** Matrices that are no matrices of a warpgroup's registers, accumulators and descriptors that functions hand to each other,
+//! accumulators that upstream would store elsewhere, A in registers that a loop hands on while it is read, and multiplications,
+//! commits and waits that a part of a warpgroup executes.
 
 mod descriptors;
 mod fences;
@@ -30,7 +31,9 @@ use self::mma::Mma;
 pub(super) use self::modulo_variable_expansion::unroll;
 use self::registers::{Accumulators, MOST_REGISTERS, Registers};
 use super::buffer_alignment::BufferAligner;
+use crate::analysis::uniformity::Uniformity;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
+use async_dialects::completion::ExecutionScope;
 use async_dialects::names::gpux;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::{Location, Type};
@@ -41,6 +44,17 @@ use async_mlir::types::vector_shape;
 
 /// The rows of A that an instruction multiplies.
 const ROWS: i64 = 64;
+
+/// Returns an error if one of `multiplications`, or a commit or wait of theirs among `groups`, is known to be executed by a part of a
+/// warpgroup: the instructions are `.sync.aligned`, and `ptxas` does not check that.
+pub(super) fn check_convergence<'c>(multiplications: &[Op<'c>], groups: &[Op<'c>]) -> Result<(), PassError<'c>> {
+    let mut in_warpgroup = Uniformity::of(ExecutionScope::Warpgroup);
+    let multiplications = multiplications.iter().filter(|op| op.is(gpux::WGMMA));
+    let groups = groups.iter().filter(|op| fragments::is_of_warpgroups(**op));
+    multiplications
+        .chain(groups)
+        .try_for_each(|op| in_warpgroup.check(*op))
+}
 
 /// Lowers the multiplications of `function`, in program order.
 pub(super) fn lower<'c>(

@@ -9,8 +9,8 @@
 //! have written it since its last fence, and *wanted* where a multiplication may read it later.
 //!
 //! 1. An operation makes bits dirty (gen): what it writes, and at an await of copies (`cp.async`), all that copies write.
-//! 2. A fence stands before each barrier with a bit that is dirty and wanted, and before a multiplication of one that is dirty. After
-//!    it none is dirty; only the bits that it was for are taken to be clean.
+//! 2. A fence stands before each barrier and arrival with a bit that is dirty and wanted, and before a multiplication of one that is
+//!    dirty. After it none is dirty; only the bits that it was for are taken to be clean.
 //! 3. Forward, with what an operation with regions leaves dirty worked out before: a loop begins with that as well.
 //!
 //! **Cost.** Linear.
@@ -22,11 +22,11 @@ use crate::utils::block_wide;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::names::{async_, gpux};
 use async_mlir::calls::is_call;
-use async_mlir::gpu::{is_barrier, is_workgroup};
+use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
-use async_mlir::names::{affine, attr, nvgpu, nvvm, scf};
+use async_mlir::names::{affine, attr, gpu, nvgpu, nvvm, scf};
 use async_mlir::nvgpu::described_matrix;
 use async_mlir::nvvm::is_async_shared_proxy;
 use rustc_hash::FxHashMap;
@@ -99,7 +99,7 @@ struct Fences<'a, 'c> {
     bits: FxHashMap<Root<'c>, Bits>,
     /// What each multiplication reads.
     reads: FxHashMap<Op<'c>, Bits>,
-    /// What may be read after a barrier.
+    /// What may be read after a barrier or an arrival.
     wanted: FxHashMap<Op<'c>, Bits>,
     /// What each operation with regions may leave dirty.
     left: FxHashMap<Op<'c>, Bits>,
@@ -148,8 +148,11 @@ impl<'c> Fences<'_, 'c> {
 
     /// What copies of a thread, which `op` starts, write.
     fn copies_to(&self, op: Op<'c>) -> Bits {
+        // What completes on an mbarrier writes through the async proxy.
         let issue = Completion::of(op).filter(|completion| {
-            completion.effect == GroupEffect::Issue && completion.scope == ExecutionScope::Thread
+            completion.effect == GroupEffect::Issue
+                && completion.scope == ExecutionScope::Thread
+                && completion.queue.is_some()
         });
         issue
             .and_then(|issue| issue.destination)
@@ -199,7 +202,7 @@ impl<'c> Fences<'_, 'c> {
         }
     }
 
-    /// Finds what may be read after each barrier: what is read later, or in a loop around it.
+    /// Finds what may be read after each barrier and arrival: what is read later, or in a loop around it.
     fn find_wanted(&mut self, function: Op<'c>) {
         let blocks: Vec<Block> = function.regions().flat_map(Region::blocks).collect();
         let all = self.reads.values().fold(0, |all, read| all | read);
@@ -213,9 +216,9 @@ impl<'c> Fences<'_, 'c> {
             let inside = op.self_and_nested();
             let around = inside.iter().filter_map(|op| self.reads.get(op));
             let around = around.fold(later, |all, read| all | read);
-            let barriers = inside.into_iter().filter(|op| is_barrier(*op));
+            let releases = inside.into_iter().filter(|op| releases(*op));
             self.wanted
-                .extend(barriers.map(|barrier| (barrier, if several { all } else { around })));
+                .extend(releases.map(|release| (release, if several { all } else { around })));
             later = around;
         }
     }
@@ -269,6 +272,26 @@ impl<'c> Fences<'_, 'c> {
             dirty = self.after(op, dirty);
         }
     }
+}
+
+/// Returns true if other threads may know by `op` of what this one wrote: a barrier, of all threads or of some, or an arrival.
+fn releases(op: Op<'_>) -> bool {
+    matches!(
+        op.name(),
+        gpu::BARRIER
+            | nvvm::BARRIER0
+            | nvvm::BARRIER
+            | nvvm::BARRIER_ARRIVE
+            | nvgpu::MBARRIER_ARRIVE
+            | nvgpu::MBARRIER_ARRIVE_EXPECT_TX
+            | nvgpu::MBARRIER_ARRIVE_NOCOMPLETE
+            | nvvm::MBARRIER_ARRIVE
+            | nvvm::MBARRIER_ARRIVE_DROP
+            | nvvm::MBARRIER_ARRIVE_DROP_EXPECT_TX
+            | nvvm::MBARRIER_ARRIVE_DROP_NOCOMPLETE
+            | nvvm::MBARRIER_ARRIVE_EXPECT_TX
+            | nvvm::MBARRIER_ARRIVE_NOCOMPLETE
+    )
 }
 
 /// Returns true if `op` works on an mbarrier alone, which is no part of a matrix.
