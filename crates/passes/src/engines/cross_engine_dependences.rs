@@ -1,16 +1,19 @@
-//! Which engines have to wait for which, as memory demands.
+//! Computes which memory dependences engines have to wait for, where each engine keeps its order.
 //!
-//! Operations are in their final order, and each engine keeps it. So an access waits, for each engine, for the last operation there that
-//! conflicts with it: what that engine did before is finished by then. That is so unless the operation may not be executed, as what is inside of
-//! a branch or loop; then those before it count as well. Nothing has to be known of other engines in between.
+//! Operations are in their final order, and each engine keeps it. So an access waits, for each engine, for
+//! the last operation there that conflicts with it: what that engine did before is finished by then. That is
+//! so unless the operation may not be executed, as what is inside of a branch or loop; then those before it
+//! count as well. Nothing has to be known of other engines in between.
 //!
-//! The operations are gone through once, or twice if the block is a loop's body: then the second round is the next iteration.
+//! The operations are gone through once, or twice if the block is a loop's body: then the second round is the
+//! next iteration.
 //!
-//! Cost: for each access, the places that were accessed before in its component, each counted once for an engine, and up to [`MOST_POSSIBLE`] accesses
-//! of each engine that may not have been executed. Those before are summarized: whatever the engine did up to them.
+//! Cost: for each access, the places that were accessed before in its component, each counted once for an
+//! engine, and up to [`MOST_POSSIBLE`] accesses of each engine that may not have been executed. Those before
+//! are summarized: whatever the engine did up to them.
 
 use super::effects::{Access, Effects};
-use super::memory::{MemoryDependence, components};
+use super::memory_dependences::{MemoryDependence, components};
 use crate::analysis::alias::Root;
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::Op;

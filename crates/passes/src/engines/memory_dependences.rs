@@ -1,13 +1,16 @@
-//! Which operations memory orders: pairs of accesses that conflict, with none between them that conflicts with both. Where the order is final,
-//! and engines wait for each other, `cross_engine.rs` asks for less.
+//! Computes the memory dependences of a block: pairs of accesses that conflict, with none between them that
+//! conflicts with both. Where the order is final, and engines wait for each other,
+//! `cross_engine_dependences.rs` asks for less.
 //!
-//! The operations are gone through once, or twice if the block is a loop's body: then the second round is the next iteration.
-//! Accesses are kept by *component*, buffers that may be the same, and reads apart from writes. From each access, those before it
-//! are looked at from the last one on, until one that whatever conflicts with this one conflicts with as well. A fence meets all
-//! accesses since the last fence, and nothing before that is looked at again.
+//! The operations are gone through once, or twice if the block is a loop's body: then the second round is the
+//! next iteration. Accesses are kept by *component*, buffers that may be the same, and reads apart from
+//! writes. From each access, those before it are looked at from the last one on, until one that whatever
+//! conflicts with this one conflicts with as well. A fence meets all accesses since the last fence, and
+//! nothing before that is looked at again.
 //!
-//! What is in flight ([`Timing`]) is less strict. An await comes after no access. What comes after a copy need not: either an
-//! await of the copy is between them, or they don't conflict, or they race as they are. The same holds for barriers.
+//! What is in flight ([`Timing`]) is less strict. An await comes after no access. What comes after a copy
+//! need not: either an await of the copy is between them, or they don't conflict, or they race as they are.
+//! The same holds for barriers.
 //!
 //! Cost: for each access, the accesses of its component since the last write to the same place.
 

@@ -1,4 +1,4 @@
-//! Limits, as an option writes them.
+//! Parses the options for limits on the number of events.
 
 use super::{Engines, engine_name};
 use async_mlir::diagnostic::Diagnostic;

@@ -1,6 +1,7 @@
-//! Slots: indices of a buffer's first dimension that differ in every iteration, such as `i mod 3` and `(i + 2) mod 3`.
+//! Compares the slots that two accesses have: indices of a buffer's first dimension, such as `i mod 3` and
+//! `(i + 2) mod 3`, which differ in every iteration.
 //!
-//! Two slots are compared as they are at one time, since an index has another value in the next iteration.
+//! Both are taken in the same iteration, since an index has another value in the next one.
 
 use crate::analysis::buffer_slices::{FirstIndex, base_and_first_index};
 use async_mlir::ir::{Definition, Op, Value};
@@ -9,7 +10,7 @@ use async_mlir::types::bit_width;
 
 /// An index: a value plus a constant, perhaps modulo another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot<'c> {
+pub(super) struct BufferSlot<'c> {
     value: Value<'c>,
     constant: i64,
     modulus: Option<i64>,
@@ -18,7 +19,7 @@ pub(super) struct Slot<'c> {
 /// How many constants are added at most.
 const MOST_ADDITIONS: usize = 16;
 
-impl<'c> Slot<'c> {
+impl<'c> BufferSlot<'c> {
     /// The slot that the access of `op` to `memory`, an operand, is bound to.
     pub fn of_operand(op: Op<'c>, memory: Value<'c>) -> Option<Self> {
         match base_and_first_index(op, memory).1? {

@@ -1,9 +1,11 @@
-//! What operations with regions are to the block that they are in.
+//! Summarizes an operation with regions as a single node (a *box*) of the block that it is in: hierarchical
+//! reduction.
 //!
-//! A box runs on the engines of all operations inside. It takes as long as the longest of its regions, whose blocks are taken to
-//! run one after another; a loop of constant trip count, that many times. Inside, the events of its blocks come and go.
+//! A box runs on the engines of all operations inside. It takes as long as the longest of its regions, whose
+//! blocks are taken to run one after another; a loop of constant trip count, that many times. Inside, the
+//! events of its blocks come and go.
 
-use super::block::BlockProblem;
+use super::block_problem::BlockProblem;
 use super::{Engines, engine_name};
 use async_mlir::ir::{Block, Definition, Op, Region, Value, Walk};
 use async_mlir::names::scf;
@@ -14,7 +16,7 @@ use tokenflow::schedule::{EngineId, OperationId, Options, Pair, measure};
 
 /// What is known of a box.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BoxInfo {
+pub(crate) struct RegionOpInfo {
     pub engines: BTreeSet<EngineId>,
     /// Of its regions, the longest.
     pub latency: u64,
@@ -23,7 +25,7 @@ pub(crate) struct BoxInfo {
 
 /// What is known of the blocks that were scheduled, by the operation that they are in.
 #[derive(Default)]
-pub(crate) struct Boxes<'c> {
+pub(crate) struct RegionOps<'c> {
     known: FxHashMap<Op<'c>, Inside<'c>>,
 }
 
@@ -39,7 +41,7 @@ struct Inside<'c> {
 /// More values than these are not looked through.
 const MOST_VALUES: usize = 64;
 
-impl<'c> Boxes<'c> {
+impl<'c> RegionOps<'c> {
     /// Notes what a block of `around` needs, in the order in which it is now.
     pub fn add_block(
         &mut self,
@@ -64,10 +66,10 @@ impl<'c> Boxes<'c> {
     }
 
     /// What `op` is to its block; `None` if nothing inside runs on an engine.
-    pub fn of(&self, op: Op<'c>) -> Option<BoxInfo> {
+    pub fn of(&self, op: Op<'c>) -> Option<RegionOpInfo> {
         let inside = self.known.get(&op).filter(|_| !op.is_function())?;
         let longest = inside.cycles.values().copied().max().unwrap_or(0);
-        Some(BoxInfo {
+        Some(RegionOpInfo {
             engines: inside.engines.clone(),
             latency: longest.saturating_mul(trip_count(op)),
             inner_peaks: inside.peaks.clone(),

@@ -1,14 +1,16 @@
-//! The problem of a block.
+//! Builds the scheduling problem of a block whose operations run on engines.
 //!
-//! **Engines.** An operation without an engine takes no time. If it has no effects, what it hands on counts as produced by what it
-//! uses: a view of a tile is as good as the tile. Operations with regions are boxes (`boxes.rs`).
+//! **Engines.** An operation without an engine takes no time. If it has no effects, what it hands on counts
+//! as produced by what it uses: a view of a tile is as good as the tile. An operation with regions is a
+//! *box*, a single node (`region_ops.rs`).
 //!
-//! **Dependences** are those of values (a value that is used in a region is used by the box) and those of memory (`memory.rs`). In
-//! the body of an `scf.for`, values that the end hands to the next iteration make carried ones, as does memory.
+//! **Dependences** are those of values (a value that is used in a region is used by the box) and those of
+//! memory (`memory_dependences.rs`). In the body of an `scf.for`, values that the end hands to the next
+//! iteration make loop-carried ones, as does memory.
 
-use super::boxes::{self, BoxInfo, Boxes};
 use super::effects::{Effects, effects, effects_in_block};
-use super::{Engines, cross_engine, memory, thread, times};
+use super::region_ops::{self, RegionOpInfo, RegionOps};
+use super::{Engines, cross_engine_dependences, memory_dependences, thread_problem, times};
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{affine, scf};
@@ -74,11 +76,11 @@ pub(crate) fn read<'c>(
     block: Block<'c>,
     limits: &Limits,
     engines: &mut Engines<'c>,
-    boxes: &Boxes<'c>,
+    region_ops: &RegionOps<'c>,
     order: Order,
 ) -> Option<BlockProblem<'c>> {
     let (ops, last) = split(block);
-    let infos: Vec<Option<BoxInfo>> = ops.iter().map(|op| boxes.of(*op)).collect();
+    let infos: Vec<Option<RegionOpInfo>> = ops.iter().map(|op| region_ops.of(*op)).collect();
     let engine_of: Vec<Option<EngineId>> = ops.iter().map(|op| engines.of(*op)).collect();
     let runs_any = engine_of.iter().any(Option::is_some) || infos.iter().any(Option::is_some);
     // Functions and modules are no operations of a sequence.
@@ -119,10 +121,10 @@ pub(crate) fn read<'c>(
 
 fn operations(
     ops: &[Op<'_>],
-    infos: &[Option<BoxInfo>],
+    infos: &[Option<RegionOpInfo>],
     engine_of: &[Option<EngineId>],
 ) -> tokenflow::ids::IndexVec<OperationId, Operation> {
-    let operation = |((op, info), engine): ((&Op<'_>, &Option<BoxInfo>), &Option<EngineId>)| {
+    let operation = |((op, info), engine): ((&Op<'_>, &Option<RegionOpInfo>), &Option<EngineId>)| {
         let info = info.clone().filter(|_| engine.is_none());
         let otherwise = info
             .as_ref()
@@ -146,7 +148,7 @@ struct Reader<'a, 'c> {
     ops: Vec<Op<'c>>,
     order: Order,
     numbers: FxHashMap<Op<'c>, usize>,
-    infos: Vec<Option<BoxInfo>>,
+    infos: Vec<Option<RegionOpInfo>>,
     engine_of: Vec<Option<EngineId>>,
     effects: Vec<Effects<'c>>,
     engines: &'a mut Engines<'c>,
@@ -202,7 +204,7 @@ impl<'c> Reader<'_, 'c> {
             .iter()
             .copied()
             .collect();
-        let users = boxes::users(op, &engines, self.engines).into_iter();
+        let users = region_ops::users(op, &engines, self.engines).into_iter();
         let users = users.map(|(value, users)| match self.engine_of[number] {
             Some(engine) => (value, BTreeSet::from([engine])),
             None => (value, users.intersection(&engines).copied().collect()),
@@ -246,7 +248,7 @@ impl<'c> Reader<'_, 'c> {
         } else if self.infos[number].is_some() {
             let own = self.problem.operations[OperationId(number)].engines.clone();
             for (index, result) in op.results().enumerate() {
-                let (producers, outside) = boxes::producers(op, index, self.engines);
+                let (producers, outside) = region_ops::producers(op, index, self.engines);
                 let producers = producers
                     .unwrap_or_else(|| own.iter().copied().collect())
                     .into_iter();
@@ -258,7 +260,7 @@ impl<'c> Reader<'_, 'c> {
                 self.insert(result, sources);
             }
         } else if op.num_results() > 0 {
-            let uses: FxHashSet<Value> = thread::uses(op).into_iter().collect();
+            let uses: FxHashSet<Value> = thread_problem::uses(op).into_iter().collect();
             let sources = uses.into_iter().flat_map(|value| self.sources_of(value));
             let sources: Vec<Source> = sources.collect();
             for result in op.results() {
@@ -324,12 +326,12 @@ impl<'c> Reader<'_, 'c> {
         let repeats = around.is_some_and(|op| op.is(scf::FOR) || op.is(scf::WHILE) || op.is(affine::FOR));
         let found = match self.order {
             Order::Open => {
-                let found = memory::dependences(&self.ops, &self.effects, repeats).into_iter();
+                let found = memory_dependences::dependences(&self.ops, &self.effects, repeats).into_iter();
                 found.map(|dependence| (dependence, false)).collect()
             }
             Order::Final => {
                 let (ops, effects) = (self.ops.clone(), std::mem::take(&mut self.effects));
-                cross_engine::dependences(&ops, &effects, repeats, |op| self.accessing(op))
+                cross_engine_dependences::dependences(&ops, &effects, repeats, |op| self.accessing(op))
             }
         };
         for (dependence, is_of_all) in found {

@@ -1,23 +1,25 @@
-//! The problem of a block of a GPU's thread.
+//! Builds the scheduling problem of a block that is executed by a thread of a GPU.
 //!
-//! **What moves** is what the assembler leaves where it is: asynchronous copies, awaits, barriers between threads, and what says on which
-//! engine it runs. Everything else that takes time, accesses memory or has regions keeps its order, since the assembler
-//! reorders loads and arithmetic anyway, by what it knows of registers. What does none of that is no part of the problem: values
-//! are followed through it.
+//! **What moves** is what the assembler leaves where it is: asynchronous copies, awaits, barriers between
+//! threads, and what says on which engine it runs. Everything else that takes time, accesses memory or has
+//! regions keeps its order, since the assembler reorders loads and arithmetic anyway, by what it knows of
+//! registers. What does none of that is no part of the problem: values are followed through it.
 //!
-//! **Time** is from the chip's table, unless attributes say otherwise. A copy that no await of the block waits for is done when it is
-//! issued. No dependence takes an event: a thread's instructions are in one stream.
+//! **Time** is from the chip's table, unless attributes say otherwise. A copy that no await of the block
+//! waits for is done when it is issued. No dependence takes an event: a thread's instructions are in one
+//! stream.
 //!
-//! **Dependences** are those of values and of memory; of the latter, a thread waits for barriers alone. Copies of one queue keep their order, as groups complete in order, and so do
-//! awaits: so none completes more than before.
+//! **Dependences** are those of values and of memory; of the latter, a thread waits for barriers alone.
+//! Copies of one queue keep their order, as groups complete in order, and so do awaits: so none completes
+//! more than before.
 
 use super::Engines;
-use super::awaits::InFlight;
-use super::block::{BlockProblem, split};
-use super::boxes::Boxes;
-use super::chip::{Chip, UNITS, is_copy};
+use super::awaits::InFlightCopies;
+use super::block_problem::{BlockProblem, split};
+use super::cost_model::{CostModel, UNITS, is_copy};
 use super::effects::{Effects, effects_in_block, effects_in_flight};
-use super::memory::dependences;
+use super::memory_dependences::dependences;
+use super::region_ops::RegionOps;
 use super::times;
 use async_dialects::completion::Completion;
 use async_dialects::names::{async_, gpux_attr};
@@ -32,10 +34,10 @@ const MOST_SOURCES: usize = 64;
 /// Reads a block; `None` if nothing in it takes time, or if it is no sequence.
 pub(crate) fn read<'c>(
     block: Block<'c>,
-    chip: Chip,
-    in_flight: &InFlight<'c>,
+    costs: CostModel,
+    in_flight: &InFlightCopies<'c>,
     engines: &mut Engines<'c>,
-    boxes: &Boxes<'c>,
+    region_ops: &RegionOps<'c>,
 ) -> Option<BlockProblem<'c>> {
     let (all, last) = split(block);
     // Functions and modules are no operations of a sequence.
@@ -44,9 +46,9 @@ pub(crate) fn read<'c>(
     }
     let effects = effects_in_block(&all, |op| effects_in_flight(op, Some(in_flight)));
     let mut reader = Reader {
-        chip,
+        costs,
         engines,
-        boxes,
+        region_ops,
         numbers: FxHashMap::default(),
         sources: FxHashMap::default(),
         ops: Vec::new(),
@@ -112,9 +114,9 @@ pub(crate) fn uses(op: Op<'_>) -> Vec<Value<'_>> {
 }
 
 struct Reader<'a, 'c> {
-    chip: Chip,
+    costs: CostModel,
     engines: &'a mut Engines<'c>,
-    boxes: &'a Boxes<'c>,
+    region_ops: &'a RegionOps<'c>,
     numbers: FxHashMap<Op<'c>, usize>,
     /// Of each operation that is no part of the problem, those that its results are made of.
     sources: FxHashMap<Op<'c>, Vec<usize>>,
@@ -152,7 +154,7 @@ impl<'c> Reader<'_, 'c> {
 
     /// What `op` runs on, and for how long.
     fn operation(&mut self, op: Op<'c>) -> Operation {
-        if let Some(info) = self.boxes.of(op).filter(|_| !op.has_attr(gpux_attr::ENGINE)) {
+        if let Some(info) = self.region_ops.of(op).filter(|_| !op.has_attr(gpux_attr::ENGINE)) {
             let (latency, occupancy) = times(op, info.latency);
             // Meanwhile, the thread does nothing else.
             let mut engines = info.engines;
@@ -164,7 +166,7 @@ impl<'c> Reader<'_, 'c> {
                 ..Operation::default()
             };
         }
-        let cost = self.chip.cost(op).unwrap_or_default();
+        let cost = self.costs.cost(op).unwrap_or_default();
         let engine = op.str_attr(gpux_attr::ENGINE).or(cost.unit);
         let states_latency = op.has_attr(gpux_attr::LATENCY);
         let (latency, mut occupancy) = times(op, cost.latency.max(u64::from(op.has_attr(gpux_attr::ENGINE))));

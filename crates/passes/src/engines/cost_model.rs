@@ -1,7 +1,8 @@
-//! How long the operations of a thread take on a GPU, and on which unit of its multiprocessor.
+//! Cost model of a GPU: the unit, the latency and the occupancy of each operation of a thread.
 //!
-//! All figures are cycles as one warp sees them, while the warps of the other three partitions of the multiprocessor do the same: what the
-//! four share takes four times as long. They are rounded; a schedule needs what is longer than what, not what it is exactly.
+//! All figures are cycles as one warp sees them, while the warps of the other three partitions of the
+//! multiprocessor do the same: what the four share takes four times as long. They are rounded; a schedule
+//! needs what is longer than what, not what it is exactly.
 //!
 //! Sources:
 //! - Throughput of arithmetic: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions". Of tensor cores: NVIDIA's
@@ -38,7 +39,7 @@ pub(super) const UNITS: &[&str] = &[LOAD_STORE, TENSOR, FMA, SPECIAL];
 
 /// A generation of GPUs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chip {
+pub(crate) struct CostModel {
     costs: &'static Costs,
 }
 
@@ -98,8 +99,8 @@ pub(crate) struct Cost {
     pub occupancy: u64,
 }
 
-impl Chip {
-    /// The chip with number `sm`.
+impl CostModel {
+    /// The cost model of the chip with number `sm`.
     pub fn new(sm: u32) -> Self {
         let costs = if sm < 90 { &SM_80 } else { &SM_90 };
         Self { costs }
