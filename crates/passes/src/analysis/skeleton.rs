@@ -1,4 +1,5 @@
-//! Reads a function into a [`Program`]: its control flow, with nothing but what issues, commits, waits and awaits.
+//! Builds the [`Program`] of a function: its control flow, with nothing but what issues, commits, waits and
+//! awaits (its *skeleton*).
 //!
 //! [`super::cfg`] says how control flows, and a [`Vocabulary`] what operations mean.
 

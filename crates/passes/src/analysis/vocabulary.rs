@@ -1,4 +1,5 @@
-//! What operations mean to the counting of groups.
+//! Classifies operations by their effect on group counting (issue, commit, wait, await, join), for each
+//! family of dialects.
 
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::async_;

@@ -6,7 +6,7 @@ use super::reason::Reason;
 use super::sides::Side;
 use crate::analysis::addresses::{Address, Addresses, element_bytes};
 use crate::analysis::alias::Root;
-use crate::analysis::divisors::log2_of;
+use crate::analysis::divisibility::log2_of;
 use crate::utils::alignment::COPY_ALIGNMENT;
 use async_dialects::names::gpux;
 use async_dialects::types::token;

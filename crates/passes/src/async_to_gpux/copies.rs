@@ -5,7 +5,7 @@ use super::chain::Guard;
 use super::reason::Reason;
 use super::sides::{Bound, Side, Source};
 use crate::analysis::addresses::{Address, Addresses, element_bytes};
-use crate::analysis::divisors::{MAX_LOG2, log2_of};
+use crate::analysis::divisibility::{MAX_LOG2, log2_of};
 use crate::utils::builders::{compare, constant};
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::token;

@@ -9,7 +9,7 @@ use super::sides::{self, Side, Source};
 use super::{Engine, Options};
 use crate::analysis::addresses::{Address, Addresses};
 use crate::analysis::alias::Root;
-use crate::analysis::linear::Linear;
+use crate::analysis::linear_expr::LinearExpr;
 use crate::analysis::memory::base;
 use crate::analysis::uniformity::{all_threads_reach, is_uniform};
 use async_mlir::gpu::{MemorySpace, block_threads, is_workgroup};
@@ -75,7 +75,7 @@ impl<'c> Recognizer<'c> {
     }
 
     /// `index` as a sum.
-    pub(super) fn linear(&mut self, index: Value<'c>) -> Rc<Linear<'c>> {
+    pub(super) fn linear(&mut self, index: Value<'c>) -> Rc<LinearExpr<'c>> {
         self.addresses.linear(index)
     }
 

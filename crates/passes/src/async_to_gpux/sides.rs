@@ -2,7 +2,7 @@
 
 use super::chain::Guard;
 use super::reason::Reason;
-use crate::analysis::divisors::log2_of;
+use crate::analysis::divisibility::log2_of;
 use async_mlir::ir::{Block, Op, Value};
 use async_mlir::names::{arith, attr, memref, ub, vector};
 use async_mlir::types::{

@@ -7,7 +7,7 @@
 //! source, if it says so, become elements; they are known to be whole ones.
 
 use super::convert::Chain;
-use crate::analysis::divisors::{Divisors, log2_of};
+use crate::analysis::divisibility::{Divisibility, log2_of};
 use crate::utils::builders::constant;
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::token;
@@ -61,7 +61,7 @@ pub(super) fn from_nvvm(op: Op<'_>) -> Result<Chain<'_>, String> {
 /// Returns true if `bytes` are known to be whole elements of so many bytes.
 fn are_whole(bytes: Value<'_>, element: i64) -> bool {
     let is_power = u64::try_from(element).is_ok_and(u64::is_power_of_two);
-    is_power && Divisors::default().log2(bytes) >= log2_of(element)
+    is_power && Divisibility::default().log2(bytes) >= log2_of(element)
 }
 
 /// How many elements `bytes` are, which are a multiple of `element`.

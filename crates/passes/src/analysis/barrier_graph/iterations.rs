@@ -1,4 +1,5 @@
-//! Which iterations of loops are told apart.
+//! Chooses how many iterations of each loop the barrier graph tells apart: as many as its rotating buffers
+//! have slots.
 
 use rustc_hash::FxHashSet;
 use tokenflow::barriers::{Kernel, LoopId, MAX_TURNS, Symbol, Turns};

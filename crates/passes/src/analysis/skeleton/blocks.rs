@@ -1,4 +1,5 @@
-//! Blocks, terminators and edges: which tokens are bound to which on the way.
+//! Reads blocks, terminators and edges into the skeleton: which tokens are bound to which block arguments and
+//! results.
 
 use super::{Reader, Scope, SlotPlace};
 use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target as IrTarget, unbound_operands};

@@ -1,4 +1,4 @@
-//! Operations: what they mean to counting, and loops of constant trip count.
+//! Reads operations into the skeleton, loops of constant trip count among them.
 
 use super::{Reader, Scope, SlotPlace};
 use crate::analysis::cfg::{RegionFlow, Target as IrTarget};

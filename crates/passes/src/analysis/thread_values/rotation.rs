@@ -1,6 +1,6 @@
-//! Numbers that rotate: the slots of a buffer that iterations of a loop use in turn.
+//! Computes integers that are periodic in a loop: the slots of a buffer that its iterations use in turn.
 
-use super::steps::{Step, wrapping};
+use super::recurrences::{Recurrence, wrapping};
 use super::{ThreadValue, ThreadValues};
 use async_mlir::ir::Op;
 use async_mlir::names::{arith, index};
@@ -69,7 +69,7 @@ pub(super) fn next<'c>(values: &mut ThreadValues<'c>, select: Op<'c>) -> Option<
         .flatten()
         .find(|op| matches!(op.name(), arith::ADDI | arith::SUBI | index::ADD | index::SUB))?;
     sum.operands().find_map(|number| {
-        let Step::Rotate { step, modulus } = wrapping(select, &|value| value == number)? else {
+        let Recurrence::Rotate { step, modulus } = wrapping(select, &|value| value == number)? else {
             return None;
         };
         let mut value = values.of(number)?;

@@ -1,4 +1,4 @@
-//! Integers in so many bits: what does not fit is cut off.
+//! Truncates and extends integers to the width of their types.
 //!
 //! A number is held as it is with a sign, and one of a single bit as 0 or 1.
 

@@ -1,16 +1,16 @@
-//! Values that a loop hands from one iteration to the next: counters, slots that begin again, values that take each other's places.
+//! Computes loop-carried values: counters, slots that wrap around, and values that take each other's places.
 
+use super::recurrences::{Recurrence, recurrence_of};
 use super::rotation::{counter, is_within, periodic};
-use super::steps::{Step, step_of};
 use super::{ThreadValue, ThreadValues};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{affine, scf};
 use tokenflow::barriers::{LoopId, MAX_PERIOD, Symbol};
 
-/// A loop that hands values on, each at a place of its own.
+/// The values that a loop carries (MLIR's `iter_args`, for `scf.while` as well), each with its place.
 #[derive(Clone, Copy)]
-pub struct Carrying<'c> {
+pub struct IterArgs<'c> {
     around: Op<'c>,
     /// Where an iteration begins.
     block: Block<'c>,
@@ -23,7 +23,7 @@ pub struct Carrying<'c> {
     arguments_before: usize,
 }
 
-impl<'c> Carrying<'c> {
+impl<'c> IterArgs<'c> {
     /// Of the loop `around`; `None` if it is none whose values are followed.
     #[must_use]
     pub fn new(around: Op<'c>) -> Option<Self> {
@@ -102,7 +102,7 @@ impl<'c> Carrying<'c> {
 
     /// The places whose first values `place` has in turn, if values take each other's places.
     #[must_use]
-    pub fn places_in_turn(&self, place: usize) -> Option<Vec<usize>> {
+    pub fn rotation_of(&self, place: usize) -> Option<Vec<usize>> {
         let mut places = vec![place];
         let mut next = self.place_of(self.next(place))?;
         while next != place {
@@ -116,8 +116,8 @@ impl<'c> Carrying<'c> {
     }
 
     /// How a place changes from one iteration to the next.
-    fn step(&self, place: usize) -> Option<Step> {
-        step_of(self.next(place), &|value| self.place_of(value) == Some(place))
+    fn recurrence(&self, place: usize) -> Option<Recurrence> {
+        recurrence_of(self.next(place), &|value| self.place_of(value) == Some(place))
     }
 }
 
@@ -127,31 +127,31 @@ pub(super) fn argument<'c>(
     (around, of): (Op<'c>, LoopId),
     value: Value<'c>,
 ) -> Option<ThreadValue> {
-    let carrying = Carrying::new(around)?;
-    let Some(place) = carrying.place_of(value) else {
-        let handed_on = carrying.same(value);
+    let iter_args = IterArgs::new(around)?;
+    let Some(place) = iter_args.place_of(value) else {
+        let handed_on = iter_args.same(value);
         return (handed_on != value).then(|| values.of(handed_on))?;
     };
-    if let Some(places) = carrying.places_in_turn(place) {
+    if let Some(places) = iter_args.rotation_of(place) {
         let inits = places
             .into_iter()
-            .map(|place| values.of(carrying.init(place))?.as_constant());
+            .map(|place| values.of(iter_args.init(place))?.as_constant());
         return periodic(of, inits.collect::<Option<Vec<i64>>>()?);
     }
-    let first = values.of(carrying.init(place))?;
-    match carrying.step(place)? {
-        Step::Add(step) => {
+    let first = values.of(iter_args.init(place))?;
+    match iter_args.recurrence(place)? {
+        Recurrence::Add(step) => {
             let mut value = first;
             value.offset.terms.push((step, Symbol::Iteration(of)));
             Some(value)
         }
-        Step::Rotate { step, modulus } => {
+        Recurrence::Rotate { step, modulus } => {
             if let Some(start) = first.as_constant() {
                 let is_slot = (0..modulus).contains(&start);
                 return is_slot.then(|| counter(of, start, step, modulus))?;
             }
             let (within, init) =
-                goes_on_through(values, carrying, place).unwrap_or((of, carrying.init(place)));
+                goes_on_through(values, iter_args, place).unwrap_or((of, iter_args.init(place)));
             first.threads.is_none().then(|| {
                 let start = values.number(init);
                 ThreadValue::symbol(rotation((of, within), start, (step, modulus)))
@@ -178,20 +178,20 @@ pub(super) fn result<'c>(
     around: Op<'c>,
     number: usize,
 ) -> Option<ThreadValue> {
-    let carrying = Carrying::new(around)?;
-    let place = carrying.place_of_result(number)?;
+    let iter_args = IterArgs::new(around)?;
+    let place = iter_args.place_of_result(number)?;
     let trips = constant_trip_count(around).and_then(|trips| i64::try_from(trips).ok());
-    if let Some(last) = trips.and_then(|trips| after(values, carrying, place, trips)) {
+    if let Some(last) = trips.and_then(|trips| after(values, iter_args, place, trips)) {
         return Some(last);
     }
-    let Step::Rotate { step, modulus } = carrying.step(place)? else {
+    let Recurrence::Rotate { step, modulus } = iter_args.recurrence(place)? else {
         return None;
     };
-    let first = values.of(carrying.init(place))?;
+    let first = values.of(iter_args.init(place))?;
     // All iterations that have ended are counted, so the number is what it would be in the next one.
     if let (Some(&of), Some((within, init))) = (
         values.loops.get(&around),
-        goes_on_through(values, carrying, place),
+        goes_on_through(values, iter_args, place),
     ) && first.as_constant().is_none()
         && first.threads.is_none()
     {
@@ -218,21 +218,21 @@ pub(super) fn result<'c>(
 /// What a place is after so many iterations.
 fn after<'c>(
     values: &mut ThreadValues<'c>,
-    carrying: Carrying<'c>,
+    iter_args: IterArgs<'c>,
     place: usize,
     trips: i64,
 ) -> Option<ThreadValue> {
-    if let Some(places) = carrying.places_in_turn(place) {
+    if let Some(places) = iter_args.rotation_of(place) {
         let turn = trips % i64::try_from(places.len()).ok()?;
-        return values.of(carrying.init(places[usize::try_from(turn).ok()?]));
+        return values.of(iter_args.init(places[usize::try_from(turn).ok()?]));
     }
-    let mut first = values.of(carrying.init(place))?;
-    match carrying.step(place)? {
-        Step::Add(step) => {
+    let mut first = values.of(iter_args.init(place))?;
+    match iter_args.recurrence(place)? {
+        Recurrence::Add(step) => {
             first.offset.constant = first.offset.constant.checked_add(step.checked_mul(trips)?)?;
             Some(first)
         }
-        Step::Rotate { step, modulus } => {
+        Recurrence::Rotate { step, modulus } => {
             let start = first.as_constant().filter(|start| (0..modulus).contains(start))?;
             let ahead = (step % modulus).checked_mul(trips % modulus)? % modulus;
             Some(ThreadValue::constant(start.checked_add(ahead)? % modulus))
@@ -243,30 +243,30 @@ fn after<'c>(
 /// The outermost loop that hands what a loop carries at a place from one run of it to the next, and what that begins with.
 fn goes_on_through<'c>(
     values: &ThreadValues<'c>,
-    mut carrying: Carrying<'c>,
+    mut iter_args: IterArgs<'c>,
     mut place: usize,
 ) -> Option<(LoopId, Value<'c>)> {
     // The iteration that finds the condition false would count, too.
-    if carrying.second.is_some() {
+    if iter_args.second.is_some() {
         return None;
     }
     let mut found = None;
     loop {
-        let outer = carrying.around.parent().and_then(Carrying::new);
+        let outer = iter_args.around.parent().and_then(IterArgs::new);
         let Some((outer, of)) = outer.and_then(|outer| Some((outer, *values.loops.get(&outer.around)?)))
         else {
             return found;
         };
-        let handed_on = outer.place_of(carrying.init(place)).filter(|outer_place| {
+        let handed_on = outer.place_of(iter_args.init(place)).filter(|outer_place| {
             let Definition::Result(op, number) = outer.next(*outer_place).definition() else {
                 return false;
             };
-            op == carrying.around && carrying.place_of_result(number) == Some(place)
+            op == iter_args.around && iter_args.place_of_result(number) == Some(place)
         });
         let Some(outer_place) = handed_on else {
             return found;
         };
-        (carrying, place) = (outer, outer_place);
-        found = Some((of, carrying.init(place)));
+        (iter_args, place) = (outer, outer_place);
+        found = Some((of, iter_args.init(place)));
     }
 }

@@ -1,4 +1,5 @@
-//! Operations in which threads may go different ways: one node. What whole warps await there is known to be awaited by them.
+//! Collapses an operation in which threads may diverge to a single node. What whole warps await there is
+//! known to be awaited by them.
 
 use super::super::cfg::RegionFlow;
 use super::super::warps::warps_of_arm;
@@ -13,7 +14,7 @@ use tokenflow::packing::flow::{NodeId, TokenOrigin};
 impl<'c> Reader<'_, 'c> {
     /// Reads `op` and all that is in it into `node`. Nothing that waits inside is known to wait for all threads; what an `scf.if` on
     /// the number of a warp awaits, all threads of these warps do.
-    pub(super) fn one_node(&mut self, node: NodeId, op: Op<'c>) {
+    pub(super) fn divergent_op(&mut self, node: NodeId, op: Op<'c>) {
         let nested: Vec<Op> = op.self_and_nested();
         for &inner in &nested {
             self.access(node, inner);

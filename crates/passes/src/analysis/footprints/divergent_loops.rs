@@ -1,7 +1,8 @@
-//! Loops that threads run apart from each other: `scf.for %i = %thread to %n step %c64`.
+//! Footprints in divergent loops, where threads don't run the same iterations: `scf.for %i = %thread to %n
+//! step %c64`.
 //!
-//! How many iterations one thread is ahead of another is not known there. So what counts is what each thread accesses in all of its
-//! iterations together, as far as its bounds or the sizes of the memref let it come.
+//! How many iterations one thread is ahead of another is not known there. So what counts is what each thread
+//! accesses in all of its iterations together, as far as its bounds or the sizes of the memref let it come.
 
 use super::extent::{Extent, element_bytes, extent};
 use super::{Footprints, Mask};
@@ -17,7 +18,7 @@ const MAX_ADDRESSES: usize = 1024;
 const MAX_ALL_ADDRESSES: usize = 1 << 16;
 
 impl<'c> Footprints<'c> {
-    /// What `op` touches of `memory`, whose first element is at `view`, in all iterations of loops that threads run apart; `None`
+    /// What `op` touches of `memory`, whose first element is at `view`, in all iterations of divergent loops; `None`
     /// if it is in no such loop, or that is not known.
     pub(super) fn in_all_iterations(
         &mut self,
@@ -26,7 +27,7 @@ impl<'c> Footprints<'c> {
         view: &ThreadValue,
         mask: &Mask,
     ) -> Option<(Rc<ThreadBytes>, Offset)> {
-        if self.apart.is_empty() {
+        if self.divergent_loops.is_empty() {
             return None;
         }
         let extent = extent(op, memory).filter(|extent| extent.certain && !extent.together)?;
@@ -73,7 +74,7 @@ impl<'c> Footprints<'c> {
         let [(step, Symbol::Iteration(of))] = index.offset.terms.as_slice() else {
             return None;
         };
-        let trips = self.values.trips(*self.apart.get(of)?);
+        let trips = self.values.trips(*self.divergent_loops.get(of)?);
         let own = (0..threads).map(|thread| {
             let own = index.threads.as_ref().map_or(0, |threads| threads[thread]);
             let first = own.checked_add(index.offset.constant)?;

@@ -1,8 +1,9 @@
-//! Indices of which it is not known where they are, or where they end.
+//! Over-approximates accesses at indices that are not known by the ranges of those indices.
 //!
-//! An index is in bounds, so whatever it is, it is one of its dimension's. What is known of the other indices of the same access, such as
-//! its slot, holds all the same. So an access has a larger set of bytes beside what is known of all of its indices together: the one
-//! where some may be any of their dimension's, or of a smaller range that is known.
+//! An index is in bounds, so whatever it is, it is one of its dimension's. What is known of the other indices
+//! of the same access, such as its slot, holds all the same. So an access has a larger set of bytes beside
+//! what is known of all of its indices together: the one where some may be any of their dimension's, or of a
+//! smaller range that is known.
 
 use super::extent::{Extent, extent, span};
 use super::{Footprints, Mask};
@@ -14,8 +15,8 @@ use tokenflow::barriers::{BufferId, LoopId, Offset, Symbol, ThreadBytes};
 
 /// Which indices are taken to be any of their dimension's.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Widened {
-    No,
+pub(super) enum RangedIndices {
+    None,
     /// Those that are not known, or hinge on values of which nothing is known.
     Unknown,
     /// Those that change with the iteration of a loop, too: where that ends may not be known.
@@ -23,8 +24,8 @@ pub(super) enum Widened {
 }
 
 /// How the indices of one access are taken.
-pub(super) struct Widening {
-    widened: Widened,
+pub(super) struct IndexRanges {
+    indices: RangedIndices,
     /// Of each index that is any of its dimension's: how many it may be, and how many bytes one more adds.
     pub any_of: Vec<(i64, i64)>,
 }
@@ -33,10 +34,10 @@ pub(super) struct Widening {
 const MAX_RANGES: usize = 256;
 const MAX_ALL_RANGES: usize = 1 << 16;
 
-impl Widening {
-    pub fn new(widened: Widened) -> Self {
+impl IndexRanges {
+    pub fn new(indices: RangedIndices) -> Self {
         Self {
-            widened,
+            indices,
             any_of: Vec::new(),
         }
     }
@@ -50,14 +51,14 @@ impl<'c> Footprints<'c> {
         sum: &ThreadValue,
         (index, value): (Option<ThreadValue>, Option<Value<'c>>),
         (bytes, count): (Option<i64>, Option<i64>),
-        widening: &mut Widening,
+        ranges: &mut IndexRanges,
     ) -> Option<ThreadValue> {
-        let is_kept = |index: &ThreadValue| is_kept(&self.apart, index, widening.widened);
+        let is_kept = |index: &ThreadValue| is_kept(&self.divergent_loops, index, ranges.indices);
         let Some(index) = index.filter(is_kept) else {
-            if widening.widened == Widened::No {
+            if ranges.indices == RangedIndices::None {
                 return None;
             }
-            let in_part = value.and_then(|value| self.values.in_part(value, &is_kept));
+            let partially_known = value.and_then(|value| self.values.partially_known(value, &is_kept));
             // If it may be any number anyway, what is known of it is of no use.
             let numbers = |any_of: &[(i64, i64)]| {
                 let further = any_of
@@ -65,13 +66,14 @@ impl<'c> Footprints<'c> {
                     .map(|(count, factor)| (count - 1).saturating_mul(factor.saturating_abs()));
                 further.fold(1, i64::saturating_add)
             };
-            let smaller = in_part.filter(|part| count.is_none_or(|count| numbers(&part.any_of) < count));
+            let smaller =
+                partially_known.filter(|part| count.is_none_or(|count| numbers(&part.any_of) < count));
             let Some(part) = smaller else {
-                widening.any_of.push((count?, bytes?));
+                ranges.any_of.push((count?, bytes?));
                 return Some(sum.clone());
             };
             for (count, factor) in part.any_of {
-                widening.any_of.push((count, factor.checked_mul(bytes?)?));
+                ranges.any_of.push((count, factor.checked_mul(bytes?)?));
             }
             let term = self.values.scaled(&part.known, bytes?)?;
             return self.values.plus(sum, &term);
@@ -97,14 +99,14 @@ impl<'c> Footprints<'c> {
             return sets;
         };
         let mut last = Vec::new();
-        for widened in [Widened::Unknown, Widened::Iterating] {
-            let mut widening = Widening::new(widened);
-            let Some(at) = self.place(op, memory, &extent, &mut widening) else {
+        for indices in [RangedIndices::Unknown, RangedIndices::Iterating] {
+            let mut index_ranges = IndexRanges::new(indices);
+            let Some(at) = self.place(op, memory, &extent, &mut index_ranges) else {
                 continue;
             };
-            if widening.any_of != last {
-                sets.extend(self.anywhere_in(op, memory, (at, &extent, &widening), buffer, mask));
-                last = widening.any_of;
+            if index_ranges.any_of != last {
+                sets.extend(self.anywhere_in(op, memory, (at, &extent, &index_ranges), buffer, mask));
+                last = index_ranges.any_of;
             }
         }
         sets
@@ -115,7 +117,7 @@ impl<'c> Footprints<'c> {
         &mut self,
         op: Op<'c>,
         memory: Value<'c>,
-        (at, extent, widening): (ThreadValue, &Extent, &Widening),
+        (at, extent, index_ranges): (ThreadValue, &Extent, &IndexRanges),
         buffer: BufferId,
         mask: &Mask,
     ) -> Option<(Rc<ThreadBytes>, Offset)> {
@@ -124,7 +126,7 @@ impl<'c> Footprints<'c> {
             .num_threads()
             .map_or(2, |threads| threads.max(1) as usize);
         let most = MAX_RANGES.min(MAX_ALL_RANGES / threads);
-        let ranges = anywhere(&extent.ranges, &widening.any_of, most)?;
+        let ranges = anywhere(&extent.ranges, &index_ranges.any_of, most)?;
         if let (Some(start), [(first, bytes)]) = (at.as_constant(), ranges.as_slice()) {
             let first = start.checked_add(*first)?;
             let size = i64::try_from(self.buffers[buffer]).unwrap_or(i64::MAX);
@@ -144,12 +146,13 @@ impl<'c> Footprints<'c> {
 }
 
 /// Returns true if an index is taken as it is.
-fn is_kept(apart: &FxHashMap<LoopId, Op<'_>>, index: &ThreadValue, widened: Widened) -> bool {
+fn is_kept(divergent_loops: &FxHashMap<LoopId, Op<'_>>, index: &ThreadValue, indices: RangedIndices) -> bool {
     index.offset.terms.iter().all(|(_, symbol)| match symbol {
-        Symbol::Value(..) => widened == Widened::No,
-        // One thread may be ahead of another in a loop that they run apart.
+        Symbol::Value(..) => indices == RangedIndices::None,
+        // One thread may be ahead of another in a divergent loop.
         Symbol::Iteration(of) => {
-            widened == Widened::No || widened == Widened::Unknown && !apart.contains_key(of)
+            indices == RangedIndices::None
+                || indices == RangedIndices::Unknown && !divergent_loops.contains_key(of)
         }
         _ => true,
     })

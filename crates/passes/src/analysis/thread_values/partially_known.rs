@@ -1,4 +1,5 @@
-//! Numbers that are known in part: `(i mod 3) * 64 + j`, where of `j` only the range is known.
+//! Splits an integer into a known part and a rest of known range: `(i mod 3) * 64 + j`, where `j` is less
+//! than 8.
 
 use super::width::is_wide;
 use super::{ThreadValue, ThreadValues};
@@ -6,7 +7,7 @@ use async_mlir::ir::{Op, Value};
 use async_mlir::names::{arith, index};
 
 /// A number of each thread: the sum of what is known and of what may be any number of a range.
-pub struct InPart {
+pub struct PartiallyKnown {
     /// What is known.
     pub known: ThreadValue,
     /// How many numbers each of the others may be, from 0 on, and what it is multiplied by.
@@ -18,8 +19,12 @@ const BUDGET: usize = 32;
 
 impl<'c> ThreadValues<'c> {
     /// What is known of `value`, whose parts are taken as they are where `is_known` says so; `None` if part of it may be anything.
-    pub fn in_part(&mut self, value: Value<'c>, is_known: &dyn Fn(&ThreadValue) -> bool) -> Option<InPart> {
-        let mut all = InPart {
+    pub fn partially_known(
+        &mut self,
+        value: Value<'c>,
+        is_known: &dyn Fn(&ThreadValue) -> bool,
+    ) -> Option<PartiallyKnown> {
+        let mut all = PartiallyKnown {
             known: ThreadValue::constant(0),
             any_of: Vec::new(),
         };

@@ -1,18 +1,19 @@
-//! Memrefs that take turns: a loop carries them, and they take each other's places in each iteration.
+//! Finds rotating buffers: memrefs that a loop carries and that take each other's places in each iteration (a
+//! cyclic permutation of `iter_args`).
 //!
-//! Buffers that do so are taken to lie one behind the other in a larger one. Which of them an iteration has is then an offset that
-//! comes round, like a slot.
+//! Buffers that do so are taken to lie one after another in a larger one. Which of them an iteration has is
+//! then a periodic offset, like that of a slot.
 
 use super::{BufferKey, span};
 use crate::analysis::memory::{BufferOrigin, base, buffer_origin};
-use crate::analysis::thread_values::Carrying;
+use crate::analysis::thread_values::IterArgs;
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Definition, Op, Region, Value, Walk};
 use rustc_hash::FxHashMap;
 
-/// The memrefs that take turns in a function.
+/// The rotating memrefs of a function.
 #[derive(Default)]
-pub(super) struct InTurn<'c> {
+pub(super) struct RotatingBuffers<'c> {
     /// For each that a loop carries, what it is in one iteration after the other; for each result of a loop, what the one that
     /// it was is.
     carried: FxHashMap<Value<'c>, Vec<Value<'c>>>,
@@ -23,7 +24,7 @@ pub(super) struct InTurn<'c> {
 /// Buffers begin at multiples of this.
 const ALIGN: i64 = 1024;
 
-impl<'c> InTurn<'c> {
+impl<'c> RotatingBuffers<'c> {
     /// Finds those of `function`.
     pub fn new(function: Op<'c>) -> Self {
         let mut found = Self::default();
@@ -41,14 +42,14 @@ impl<'c> InTurn<'c> {
         found
     }
 
-    /// What `memory`, which is no view, is in one iteration after the other, and the loop; `None` if it takes no turns.
-    pub fn of(&self, memory: Value<'c>) -> Option<(Turns<'c>, &[Value<'c>])> {
+    /// What `memory`, which is no view, is in one iteration after the other, and the loop; `None` if it doesn't rotate.
+    pub fn of(&self, memory: Value<'c>) -> Option<(Rotation<'c>, &[Value<'c>])> {
         let firsts = self.carried.get(&memory)?;
-        let turns = match memory.definition() {
-            Definition::Argument(block, _) => Turns::In(block.parent_op()?),
-            Definition::Result(op, _) => Turns::After(op),
+        let rotation = match memory.definition() {
+            Definition::Argument(block, _) => Rotation::In(block.parent_op()?),
+            Definition::Result(op, _) => Rotation::After(op),
         };
-        Some((turns, firsts))
+        Some((rotation, firsts))
     }
 
     /// The buffer that `key` is in, and how many bytes come before.
@@ -57,8 +58,8 @@ impl<'c> InTurn<'c> {
     }
 }
 
-/// Where a memref takes turns with others.
-pub(super) enum Turns<'c> {
+/// Where a memref rotates with others.
+pub(super) enum Rotation<'c> {
     /// In the iterations of a loop.
     In(Op<'c>),
     /// It is the one whose turn would be next when the loop has ended.
@@ -68,18 +69,18 @@ pub(super) enum Turns<'c> {
 /// The memrefs of the workgroup that `op` carries and that take each other's places, by all names that they have inside and
 /// afterwards, with what each is in turn.
 fn carried<'c>(op: Op<'c>) -> Vec<(Value<'c>, Vec<Value<'c>>)> {
-    let Some(carrying) = Carrying::new(op) else {
+    let Some(iter_args) = IterArgs::new(op) else {
         return Vec::new();
     };
     let blocks = op.regions().filter_map(Region::first);
     let arguments = blocks.flat_map(|block| block.args().collect::<Vec<Value>>());
-    let inside = arguments.map(|argument| (argument, carrying.place_of(argument)));
+    let inside = arguments.map(|argument| (argument, iter_args.place_of(argument)));
     let results = op.results().enumerate();
-    let after = results.map(|(number, result)| (result, carrying.place_of_result(number)));
+    let after = results.map(|(number, result)| (result, iter_args.place_of_result(number)));
     let memrefs = inside.chain(after).filter(|(value, _)| is_workgroup(value.ty()));
     let in_turn = memrefs.filter_map(|(value, place)| {
-        let places = carrying.places_in_turn(place?)?;
-        let firsts = places.into_iter().map(|place| carrying.init(place));
+        let places = iter_args.rotation_of(place?)?;
+        let firsts = places.into_iter().map(|place| iter_args.init(place));
         Some((value, firsts.collect()))
     });
     in_turn.collect()
@@ -95,7 +96,7 @@ fn key(memory: Value<'_>) -> Option<BufferKey<'_>> {
     (is_own && span(base).is_some()).then_some(BufferKey::Value(base))
 }
 
-/// Buffers that lie in one, because they take turns, directly or over others.
+/// Buffers that lie in one, because they rotate, directly or over others.
 #[derive(Default)]
 struct Groups<'c> {
     group: FxHashMap<BufferKey<'c>, usize>,

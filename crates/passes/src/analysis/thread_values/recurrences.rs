@@ -1,4 +1,4 @@
-//! How a value of one iteration is made of that of the one before.
+//! Recognizes recurrences: how a loop-carried value is computed from that of the iteration before.
 
 use async_mlir::arith::Predicate::{
     self, Equal, NotEqual, SignedGreater, SignedGreaterOrEqual, SignedLess, SignedLessOrEqual,
@@ -9,7 +9,7 @@ use async_mlir::names::{arith, attr, index};
 use async_mlir::types::bit_width;
 
 /// What a value becomes in the next iteration.
-pub(super) enum Step {
+pub(super) enum Recurrence {
     Add(i64),
     /// From 0 to the modulus.
     Rotate {
@@ -19,13 +19,18 @@ pub(super) enum Step {
 }
 
 /// How `next` is computed from what `is_argument` is true of.
-pub(super) fn step_of<'c>(next: Value<'c>, is_argument: &impl Fn(Value<'c>) -> bool) -> Option<Step> {
+pub(super) fn recurrence_of<'c>(
+    next: Value<'c>,
+    is_argument: &impl Fn(Value<'c>) -> bool,
+) -> Option<Recurrence> {
     let op = next.defining_op()?;
     let constant = |i: usize| op.operand(i).as_constant_int();
     let counted = |i: usize| increment(op.operand(i), is_argument).filter(|step| *step >= 0);
     match op.name() {
-        arith::ADDI | index::ADD => Some(Step::Add(increment(next, is_argument).filter(|step| *step >= 0)?)),
-        arith::REMUI | arith::REMSI | index::REMU | index::REMS => Some(Step::Rotate {
+        arith::ADDI | index::ADD => Some(Recurrence::Add(
+            increment(next, is_argument).filter(|step| *step >= 0)?,
+        )),
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => Some(Recurrence::Rotate {
             step: counted(0)?,
             modulus: constant(1).filter(|modulus| *modulus > 0)?,
         }),
@@ -33,14 +38,14 @@ pub(super) fn step_of<'c>(next: Value<'c>, is_argument: &impl Fn(Value<'c>) -> b
             let modulus = constant(1)?.checked_add(1)?;
             let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
             let step = counted(0)?;
-            is_mask.then_some(Step::Rotate { step, modulus })
+            is_mask.then_some(Recurrence::Rotate { step, modulus })
         }
         // Between 0 and 1.
         arith::XORI if is_argument(op.operand(0)) && is_one(op.operand(1)) => {
-            Some(Step::Rotate { step: 1, modulus: 2 })
+            Some(Recurrence::Rotate { step: 1, modulus: 2 })
         }
         arith::SUBI if constant(0) == Some(1) && is_argument(op.operand(1)) => {
-            Some(Step::Rotate { step: 1, modulus: 2 })
+            Some(Recurrence::Rotate { step: 1, modulus: 2 })
         }
         arith::SELECT => wrapping(op, is_argument),
         _ => None,
@@ -70,7 +75,7 @@ fn increment<'c>(value: Value<'c>, is_argument: &impl Fn(Value<'c>) -> bool) -> 
 
 /// A number that begins again where it gets to its end, which `select` says: `n == end ? 0 : n` with `n = argument + 1`, or, as it
 /// counts down, `argument == 0 ? end : n` with `n = argument - 1`, or the like.
-pub(super) fn wrapping<'c>(select: Op<'c>, is_argument: &impl Fn(Value<'c>) -> bool) -> Option<Step> {
+pub(super) fn wrapping<'c>(select: Op<'c>, is_argument: &impl Fn(Value<'c>) -> bool) -> Option<Recurrence> {
     let comparison = select.operand(0).defining_op().filter(|op| op.is(arith::CMPI))?;
     let predicate = comparison.int_attr(attr::PREDICATE)?;
     let is = |known: &[Predicate]| known.iter().any(|known| *known as i64 == predicate);
@@ -95,7 +100,7 @@ pub(super) fn wrapping<'c>(select: Op<'c>, is_argument: &impl Fn(Value<'c>) -> b
             &[Equal, SignedGreaterOrEqual, UnsignedGreaterOrEqual],
         );
         let modulus = if is_next { limit } else { limit.checked_add(1)? };
-        return (goes_on && again == 0 && modulus > 0).then_some(Step::Rotate { step: 1, modulus });
+        return (goes_on && again == 0 && modulus > 0).then_some(Recurrence::Rotate { step: 1, modulus });
     }
     // It goes on as long as the argument is not 0, so that what comes next is not -1, which only has a sign if it is read with one.
     let goes_on = match (is_next, limit) {
@@ -112,7 +117,7 @@ pub(super) fn wrapping<'c>(select: Op<'c>, is_argument: &impl Fn(Value<'c>) -> b
         _ => false,
     };
     let modulus = again.checked_add(1).filter(|modulus| *modulus > 0)?;
-    goes_on.then_some(Step::Rotate {
+    goes_on.then_some(Recurrence::Rotate {
         step: modulus - 1,
         modulus,
     })

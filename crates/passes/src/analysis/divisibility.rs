@@ -1,4 +1,5 @@
-//! Powers of two that divide integers in every thread and iteration.
+//! Divisibility analysis: the largest known power of two that divides an integer, in every thread and
+//! iteration.
 //!
 //! Arithmetic that wraps around is exact modulo powers of two, so overflow does no harm. What is not known is divisible by 1.
 
@@ -21,7 +22,7 @@ pub fn log2_of(number: i64) -> u32 {
 
 /// Finds out by which powers of two values are divisible. It remembers what it has met.
 #[derive(Default)]
-pub struct Divisors<'c> {
+pub struct Divisibility<'c> {
     known: FxHashMap<Value<'c>, u32>,
 }
 
@@ -31,7 +32,7 @@ struct Search<'c> {
     fuel: u32,
 }
 
-impl<'c> Divisors<'c> {
+impl<'c> Divisibility<'c> {
     /// The exponent of a power of two that divides `value`.
     pub fn log2(&mut self, value: Value<'c>) -> u32 {
         self.search(

@@ -1,4 +1,4 @@
-//! What affine maps compute.
+//! Evaluates affine maps on the values of threads.
 
 use super::arithmetic::{Function, exact_quotient, product};
 use super::{ThreadValue, ThreadValues, rotation};

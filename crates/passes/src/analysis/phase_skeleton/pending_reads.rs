@@ -1,10 +1,10 @@
-//! What asynchronous readers read until they are awaited: a load may overwrite it after the await, and once all threads have come
-//! that far.
+//! Tracks asynchronous reads that are pending until they are awaited: a load may overwrite what they read
+//! after the await, and once all threads have come that far.
 //!
 //! Conservative: a token may stand for all that may be bound to it, on any path. Linear in the number of tokens and of the places
 //! that pass them on, since a token that may stand for reads of more than [`MAX_BUFFERS`] buffers stands for reads of any.
 
-use super::accesses::{Buffers, is_warpgroup_reader};
+use super::accesses::{BufferNumbering, is_warpgroup_reader};
 use crate::analysis::skeleton;
 use crate::analysis::vocabulary::AsyncVocabulary;
 use async_dialects::names::async_;
@@ -17,12 +17,12 @@ const MAX_BUFFERS: usize = 16;
 
 /// The buffers that a token stands for reads of.
 #[derive(Clone, Default)]
-struct Read {
+struct ReadBuffers {
     known: Vec<usize>,
     any: bool,
 }
 
-impl Read {
+impl ReadBuffers {
     /// Adds `other`; returns true if that changed anything.
     fn add(&mut self, other: &Self) -> bool {
         let before = (self.known.len(), self.any);
@@ -40,13 +40,13 @@ impl Read {
 }
 
 /// The reads of a function that go on until they are awaited.
-pub(super) struct Readers<'c> {
-    by_token: FxHashMap<Value<'c>, Read>,
+pub(super) struct PendingReads<'c> {
+    by_token: FxHashMap<Value<'c>, ReadBuffers>,
 }
 
-impl<'c> Readers<'c> {
+impl<'c> PendingReads<'c> {
     /// Those of `function`.
-    pub fn of(function: Op<'c>, buffers: &mut Buffers<'c>) -> Self {
+    pub fn of(function: Op<'c>, buffers: &mut BufferNumbering<'c>) -> Self {
         let ops = function.self_and_nested().into_iter();
         let readers: Vec<Op> = ops.filter(|op| is_warpgroup_reader(*op)).collect();
         let mut by_token = FxHashMap::default();
@@ -54,7 +54,7 @@ impl<'c> Readers<'c> {
             return Self { by_token };
         }
         let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &FxHashSet::default());
-        let mut read = vec![Read::default(); skeleton.program.tokens as usize];
+        let mut read = vec![ReadBuffers::default(); skeleton.program.tokens as usize];
         let mut flows = vec![Vec::new(); read.len()];
         for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
             flows[from.0 as usize].push(to.0 as usize);
@@ -91,7 +91,7 @@ impl<'c> Readers<'c> {
         if !wait.is(async_::AWAIT) {
             return Vec::new();
         }
-        let mut all = Read::default();
+        let mut all = ReadBuffers::default();
         for read in wait.operands().filter_map(|token| self.by_token.get(&token)) {
             all.add(read);
         }

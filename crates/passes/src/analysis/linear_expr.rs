@@ -1,4 +1,4 @@
-//! Integers as sums: a constant plus multiples of other values.
+//! Writes integers as linear expressions: a constant plus multiples of other values.
 //!
 //! Sums are exact modulo 2^64, as addresses are. Integers of 32 bits or more are taken not to wrap around where they are cast to
 //! others; narrower ones are.
@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// A constant plus multiples of values, none of them twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Linear<'c> {
+pub struct LinearExpr<'c> {
     /// What is added.
     pub constant: i64,
     /// Factors of values, in the order in which those were met first.
@@ -27,7 +27,7 @@ const MAX_TERMS: usize = 16;
 /// How long a chain of computations may be.
 const MAX_DEPTH: usize = 64;
 
-impl<'c> Linear<'c> {
+impl<'c> LinearExpr<'c> {
     /// A constant.
     #[must_use]
     pub fn constant(constant: i64) -> Self {
@@ -94,15 +94,15 @@ impl<'c> Linear<'c> {
 
 /// Finds out which sums values are. It remembers what it has met.
 #[derive(Default)]
-pub struct Linears<'c> {
-    known: FxHashMap<Value<'c>, Rc<Linear<'c>>>,
+pub struct LinearExprs<'c> {
+    known: FxHashMap<Value<'c>, Rc<LinearExpr<'c>>>,
     numbers: FxHashMap<Value<'c>, u32>,
     depth: usize,
 }
 
-impl<'c> Linears<'c> {
+impl<'c> LinearExprs<'c> {
     /// What `value` is the sum of.
-    pub fn of(&mut self, value: Value<'c>) -> Rc<Linear<'c>> {
+    pub fn of(&mut self, value: Value<'c>) -> Rc<LinearExpr<'c>> {
         if let Some(known) = self.known.get(&value) {
             return known.clone();
         }
@@ -119,18 +119,18 @@ impl<'c> Linears<'c> {
         sum
     }
 
-    fn symbol(&mut self, value: Value<'c>) -> Linear<'c> {
+    fn symbol(&mut self, value: Value<'c>) -> LinearExpr<'c> {
         let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
         let number = *self.numbers.entry(value).or_insert(next);
-        Linear {
+        LinearExpr {
             constant: 0,
             terms: vec![(number, 1, value)],
         }
     }
 
-    fn compute(&mut self, value: Value<'c>) -> Option<Linear<'c>> {
+    fn compute(&mut self, value: Value<'c>) -> Option<LinearExpr<'c>> {
         if let Some(constant) = value.as_constant_int() {
-            return Some(Linear::constant(constant));
+            return Some(LinearExpr::constant(constant));
         }
         let op = value.defining_op()?;
         if is_narrow(value) {
@@ -168,14 +168,14 @@ impl<'c> Linears<'c> {
         }
     }
 
-    fn operand(&mut self, op: Op<'c>, index: usize) -> Rc<Linear<'c>> {
+    fn operand(&mut self, op: Op<'c>, index: usize) -> Rc<LinearExpr<'c>> {
         self.of(op.operand(index))
     }
 
     /// An affine expression of the operands of `op`.
-    fn affine(&mut self, op: Op<'c>, expr: &Expr) -> Option<Linear<'c>> {
+    fn affine(&mut self, op: Op<'c>, expr: &Expr) -> Option<LinearExpr<'c>> {
         match expr {
-            Expr::Constant(constant) => Some(Linear::constant(*constant)),
+            Expr::Constant(constant) => Some(LinearExpr::constant(*constant)),
             Expr::Operand(index) => Some((*self.of(op.operand(*index))).clone()),
             Expr::Binary(operator, sides) => {
                 let (a, b) = (self.affine(op, &sides[0])?, self.affine(op, &sides[1])?);
@@ -189,7 +189,7 @@ impl<'c> Linears<'c> {
     }
 }
 
-fn product<'c>(a: &Linear<'c>, b: &Linear<'c>) -> Option<Linear<'c>> {
+fn product<'c>(a: &LinearExpr<'c>, b: &LinearExpr<'c>) -> Option<LinearExpr<'c>> {
     match (a.as_constant(), b.as_constant()) {
         (_, Some(factor)) => Some(a.times(factor)),
         (Some(factor), _) => Some(b.times(factor)),
