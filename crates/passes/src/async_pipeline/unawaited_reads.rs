@@ -1,19 +1,20 @@
-//! Reads of what a copy is still writing, in the loop as it is written: tokens are believed, but such a loop is wrong already.
+//! Finds reads of what a copy is still writing, in the loop as it is written: tokens are trusted, but such a
+//! loop is wrong already.
 //!
-//! Only what is certain is found: where the bytes are known that both access, in iterations so far apart, and no await between
-//! completes the copy.
+//! Only what is certain is found: where the bytes are known that both access, in iterations so far apart, and
+//! no await between completes the copy.
 
 use super::accesses::{Access, Buffer};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 
 /// A read, and the copy that it doesn't wait for.
-pub(super) struct EarlyRead<'c> {
+pub(super) struct UnawaitedRead<'c> {
     read: Op<'c>,
     copy: Op<'c>,
 }
 
-impl<'c> EarlyRead<'c> {
+impl<'c> UnawaitedRead<'c> {
     /// Says it.
     pub fn warn(&self) {
         let message = "reads what is still being copied: no wait between completes the copy";
@@ -28,10 +29,10 @@ impl<'c> EarlyRead<'c> {
 
 /// The reads of `buffer` that come after the start of a copy and before its end, at most one for each copy. `meet` says whether two
 /// accesses, by their numbers, are known to touch the same byte, the second one so many iterations later.
-pub(super) fn early_reads<'c>(
+pub(super) fn unawaited_reads<'c>(
     buffer: &Buffer<'c>,
     mut meet: impl FnMut(usize, usize, u32) -> bool,
-) -> Vec<EarlyRead<'c>> {
+) -> Vec<UnawaitedRead<'c>> {
     let mut found = Vec::new();
     for (i, copy) in buffer.accesses.iter().enumerate() {
         let Some(end) = copy
@@ -41,7 +42,7 @@ pub(super) fn early_reads<'c>(
             continue;
         };
         let mut reads = buffer.accesses.iter().enumerate();
-        let early = reads.find(|(j, read)| {
+        let unawaited = reads.find(|(j, read)| {
             !read.writes
                 && !are_exclusive(copy, read)
                 && copy.role.is_none_or(|role| read.conditions.contains(&role))
@@ -51,7 +52,7 @@ pub(super) fn early_reads<'c>(
                         && meet(i, *j, later)
                 })
         });
-        found.extend(early.map(|(_, read)| EarlyRead {
+        found.extend(unawaited.map(|(_, read)| UnawaitedRead {
             read: read.op,
             copy: copy.op,
         }));

@@ -1,7 +1,8 @@
-//! A loop and the one around it, made one: so copies for the next round start while the last tiles of this one are in use.
+//! Loop flattening: makes one loop of a loop and the one around it, so that copies for the next outer
+//! iteration (*round*) start while the last tiles of this one are in use.
 //!
-//! **Condition.** An `scf.for` with `async.across_rounds` in another `scf.for`, whose iterations are the *rounds*. How often the
-//! inner loop runs is the same in all rounds.
+//! **Condition.** An `scf.for` with `async.across_rounds` in another `scf.for`, whose iterations are the
+//! *rounds*. How often the inner loop runs is the same in all rounds.
 //!
 //! **Effect.** One loop, which counts the iterations of a round (`count`):
 //!
@@ -15,12 +16,12 @@
 //!
 //! **Refusals.** See [`refusal`].
 
-mod flattening;
+mod body;
 
-use self::flattening::Flattening;
+use self::body::Flattening;
 use super::body::is_inside;
 use super::bounds::Bounds;
-use super::integers::{Arithmetic, Constants, Int, Place, Truth};
+use super::folding::{Arithmetic, Constants, FoldedBool, FoldedInt, InsertionPoint};
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::melior::ir::{Type, TypeLike};
@@ -28,7 +29,7 @@ use async_mlir::names::{arith, memref, scf};
 use rustc_hash::FxHashSet;
 
 /// What a nest has become.
-pub(super) struct Flat<'c> {
+pub(super) struct FlattenedLoop<'c> {
     /// The loop.
     pub around: Op<'c>,
     /// What stands where the nest stood.
@@ -87,14 +88,14 @@ fn handed_on<'c>(op: Op<'c>, before: &[Op<'c>]) -> impl Iterator<Item = Value<'c
 }
 
 /// Makes one loop of `outer` and `inner`.
-pub(super) fn flatten<'c>(outer: Op<'c>, inner: Op<'c>) -> Flat<'c> {
+pub(super) fn flatten<'c>(outer: Op<'c>, inner: Op<'c>) -> FlattenedLoop<'c> {
     let (above, below) = beside(inner);
     for op in above.iter().filter(|op| is_static(**op)) {
         op.move_before(outer);
     }
     let above: Vec<Op> = above.into_iter().filter(|op| !is_static(*op)).collect();
     let constants = Constants::new(outer, []);
-    let before = Place::Before(outer);
+    let before = InsertionPoint::Before(outer);
     let rounds = Bounds::new(outer, &constants);
     let bounds = Bounds::at(inner, before, &constants);
     let index = Arithmetic {
@@ -107,13 +108,15 @@ pub(super) fn flatten<'c>(outer: Op<'c>, inner: Op<'c>) -> Flat<'c> {
     let total = index.mul(before, number, trips);
     let has_more = above.iter().chain(&below).any(|op| !op.is_pure()) || outer.num_results() > 0;
     let branch = match index.is_more(before, trips, 0) {
-        Truth::If(runs) if has_more => Some(without_inner(outer, inner, runs)),
+        FoldedBool::If(runs) if has_more => Some(without_inner(outer, inner, runs)),
         _ => None,
     };
     let mut flattening = Flattening {
         outer,
         inner,
-        before: branch.as_ref().map_or(before, |branch| Place::Before(branch.op)),
+        before: branch
+            .as_ref()
+            .map_or(before, |branch| InsertionPoint::Before(branch.op)),
         rounds,
         bounds,
         index,
@@ -124,7 +127,7 @@ pub(super) fn flatten<'c>(outer: Op<'c>, inner: Op<'c>) -> Flat<'c> {
     };
     flattening.body(&above, &below);
     let (around, results) = flattening.finish(branch.as_ref(), total);
-    Flat {
+    FlattenedLoop {
         around,
         whole: branch.map_or(around, |branch| branch.op),
         results,
@@ -132,11 +135,11 @@ pub(super) fn flatten<'c>(outer: Op<'c>, inner: Op<'c>) -> Flat<'c> {
 }
 
 /// How often a loop runs, as an index.
-fn to_index<'c>(at: Place<'c>, index: Arithmetic<'_, 'c>, bounds: &Bounds<'_, 'c>) -> Int<'c> {
+fn to_index<'c>(at: InsertionPoint<'c>, index: Arithmetic<'_, 'c>, bounds: &Bounds<'_, 'c>) -> FoldedInt<'c> {
     match bounds.trips {
-        Int::Value(trips) if trips.ty() != index.ty => {
+        FoldedInt::Value(trips) if trips.ty() != index.ty => {
             let cast = OpBuilder::new(arith::INDEX_CASTUI, index.location);
-            Int::Value(at.make(cast.operands(&[trips]).results(&[index.ty])).result(0))
+            FoldedInt::Value(at.make(cast.operands(&[trips]).results(&[index.ty])).result(0))
         }
         trips => trips,
     }

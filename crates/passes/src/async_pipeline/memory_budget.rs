@@ -1,4 +1,4 @@
-//! Whether the versions of buffers fit into the workgroup memory of a block.
+//! Checks that all versions of buffers fit into the workgroup memory of a block.
 
 use super::storage::Uses;
 use crate::utils::chip::{FIRST_SM, MemoryLimit, sm_in, target_chip};
@@ -7,13 +7,13 @@ use async_mlir::ir::Op;
 use async_mlir::pass::PassError;
 
 /// What a block can have.
-pub(super) struct Memory {
+pub(super) struct MemoryBudget {
     limit: MemoryLimit,
     /// Whether a loop that asks for too many stages gets as many as fit.
     pub fewer_stages: bool,
 }
 
-impl Memory {
+impl MemoryBudget {
     /// The memory of the GPU that the module of `function` is compiled for; if that is not known, of `chip`.
     pub fn of<'c>(function: Op<'c>, chip: &str, fewer_stages: bool) -> Result<Self, PassError<'c>> {
         let known = [target_chip(function), Some(chip.to_owned())];

@@ -1,4 +1,4 @@
-//! Integers in the code that is made: what is known is not computed there.
+//! A builder of integer arithmetic that folds constants.
 
 use crate::utils::builders::{compare, constant};
 use async_mlir::arith::Predicate;
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 /// Where operations are made.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'c> {
+pub(super) enum InsertionPoint<'c> {
     /// Right before an operation.
     Before(Op<'c>),
     /// Right after an operation.
@@ -21,7 +21,7 @@ pub(super) enum Place<'c> {
     AtStart(Block<'c>),
 }
 
-impl<'c> Place<'c> {
+impl<'c> InsertionPoint<'c> {
     /// Makes an operation here.
     pub fn make(self, op: OpBuilder<'c>) -> Op<'c> {
         match self {
@@ -45,14 +45,14 @@ impl<'c> Place<'c> {
 
 /// An integer: a constant, or a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Int<'c> {
+pub(super) enum FoldedInt<'c> {
     /// It is known.
     Constant(i64),
     /// It is known when the code runs.
     Value(Value<'c>),
 }
 
-impl<'c> Int<'c> {
+impl<'c> FoldedInt<'c> {
     /// What `value` is.
     pub fn of(value: Value<'c>) -> Self {
         value.as_constant_int().map_or(Self::Value(value), Self::Constant)
@@ -69,7 +69,7 @@ impl<'c> Int<'c> {
 
 /// Constants, each made once, before everything that uses it.
 pub(super) struct Constants<'c> {
-    place: Place<'c>,
+    place: InsertionPoint<'c>,
     known: RefCell<FxHashMap<(i64, Type<'c>), Value<'c>>>,
 }
 
@@ -79,9 +79,12 @@ impl<'c> Constants<'c> {
         let known = known
             .into_iter()
             .filter_map(|value| Some(((value.as_constant_int()?, value.ty()), value)));
-        let place = op.prev().map(Place::After).or(op.block().map(Place::AtStart));
+        let place = op
+            .prev()
+            .map(InsertionPoint::After)
+            .or(op.block().map(InsertionPoint::AtStart));
         Self {
-            place: place.unwrap_or(Place::Before(op)),
+            place: place.unwrap_or(InsertionPoint::Before(op)),
             known: RefCell::new(known.collect()),
         }
     }
@@ -115,67 +118,73 @@ impl<'a, 'c> Arithmetic<'a, 'c> {
     }
 
     /// The value of `int`.
-    pub fn value(&self, int: Int<'c>) -> Value<'c> {
+    pub fn value(&self, int: FoldedInt<'c>) -> Value<'c> {
         match int {
-            Int::Value(value) => value,
-            Int::Constant(number) => self.constants.value(self.location, self.ty, number),
+            FoldedInt::Value(value) => value,
+            FoldedInt::Constant(number) => self.constants.value(self.location, self.ty, number),
         }
     }
 
-    fn binary(&self, at: Place<'c>, name: &str, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+    fn binary(
+        &self,
+        at: InsertionPoint<'c>,
+        name: &str,
+        a: FoldedInt<'c>,
+        b: FoldedInt<'c>,
+    ) -> FoldedInt<'c> {
         let operands = [self.value(a), self.value(b)];
         let op = OpBuilder::new(name, self.location)
             .operands(&operands)
             .results(&[self.ty]);
-        Int::Value(at.make(op).result(0))
+        FoldedInt::Value(at.make(op).result(0))
     }
 
     /// The sum.
-    pub fn add(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+    pub fn add(&self, at: InsertionPoint<'c>, a: FoldedInt<'c>, b: FoldedInt<'c>) -> FoldedInt<'c> {
         match (a, b) {
-            (Int::Constant(a), Int::Constant(b)) => Int::Constant(a.wrapping_add(b)),
-            (Int::Constant(0), other) | (other, Int::Constant(0)) => other,
+            (FoldedInt::Constant(a), FoldedInt::Constant(b)) => FoldedInt::Constant(a.wrapping_add(b)),
+            (FoldedInt::Constant(0), other) | (other, FoldedInt::Constant(0)) => other,
             _ => self.binary(at, arith::ADDI, a, b),
         }
     }
 
     /// The difference.
-    pub fn sub(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+    pub fn sub(&self, at: InsertionPoint<'c>, a: FoldedInt<'c>, b: FoldedInt<'c>) -> FoldedInt<'c> {
         match (a, b) {
-            (Int::Constant(a), Int::Constant(b)) => Int::Constant(a.wrapping_sub(b)),
-            (_, Int::Constant(0)) => a,
+            (FoldedInt::Constant(a), FoldedInt::Constant(b)) => FoldedInt::Constant(a.wrapping_sub(b)),
+            (_, FoldedInt::Constant(0)) => a,
             _ => self.binary(at, arith::SUBI, a, b),
         }
     }
 
     /// The product.
-    pub fn mul(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+    pub fn mul(&self, at: InsertionPoint<'c>, a: FoldedInt<'c>, b: FoldedInt<'c>) -> FoldedInt<'c> {
         match (a, b) {
-            (Int::Constant(a), Int::Constant(b)) => Int::Constant(a.wrapping_mul(b)),
-            (Int::Constant(0), _) | (_, Int::Constant(0)) => Int::Constant(0),
-            (Int::Constant(1), other) | (other, Int::Constant(1)) => other,
+            (FoldedInt::Constant(a), FoldedInt::Constant(b)) => FoldedInt::Constant(a.wrapping_mul(b)),
+            (FoldedInt::Constant(0), _) | (_, FoldedInt::Constant(0)) => FoldedInt::Constant(0),
+            (FoldedInt::Constant(1), other) | (other, FoldedInt::Constant(1)) => other,
             _ => self.binary(at, arith::MULI, a, b),
         }
     }
 
     /// The quotient of numbers without sign, rounded down.
-    pub fn div(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+    pub fn div(&self, at: InsertionPoint<'c>, a: FoldedInt<'c>, b: FoldedInt<'c>) -> FoldedInt<'c> {
         match (a, b) {
-            (_, Int::Constant(1)) => a,
+            (_, FoldedInt::Constant(1)) => a,
             _ => self.binary(at, arith::DIVUI, a, b),
         }
     }
 
     /// The bits that `a` has in common with `mask`.
-    pub fn and(&self, at: Place<'c>, a: Int<'c>, mask: i64) -> Int<'c> {
+    pub fn and(&self, at: InsertionPoint<'c>, a: FoldedInt<'c>, mask: i64) -> FoldedInt<'c> {
         match a {
-            Int::Constant(a) => Int::Constant(a & mask),
-            Int::Value(_) => self.binary(at, arith::ANDI, a, Int::Constant(mask)),
+            FoldedInt::Constant(a) => FoldedInt::Constant(a & mask),
+            FoldedInt::Value(_) => self.binary(at, arith::ANDI, a, FoldedInt::Constant(mask)),
         }
     }
 
     /// Whether `a` is less than `b`, as the loop compares its bounds.
-    pub fn less(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Truth<'c> {
+    pub fn less(&self, at: InsertionPoint<'c>, a: FoldedInt<'c>, b: FoldedInt<'c>) -> FoldedBool<'c> {
         let predicate = if self.unsigned {
             Predicate::UnsignedLess
         } else {
@@ -185,33 +194,47 @@ impl<'a, 'c> Arithmetic<'a, 'c> {
     }
 
     /// Whether `count`, a number without sign, is more than `number`.
-    pub fn is_more(&self, at: Place<'c>, count: Int<'c>, number: i64) -> Truth<'c> {
+    pub fn is_more(&self, at: InsertionPoint<'c>, count: FoldedInt<'c>, number: i64) -> FoldedBool<'c> {
         match count {
-            Int::Constant(count) => Truth::Known(count > number),
-            Int::Value(_) => self.compare(at, Predicate::UnsignedGreater, count, Int::Constant(number)),
+            FoldedInt::Constant(count) => FoldedBool::Known(count > number),
+            FoldedInt::Value(_) => {
+                self.compare(at, Predicate::UnsignedGreater, count, FoldedInt::Constant(number))
+            }
         }
     }
 
-    fn compare(&self, at: Place<'c>, predicate: Predicate, a: Int<'c>, b: Int<'c>) -> Truth<'c> {
-        if let (Int::Constant(a), Int::Constant(b), Predicate::SignedLess) = (a, b, predicate) {
-            return Truth::Known(a < b);
+    fn compare(
+        &self,
+        at: InsertionPoint<'c>,
+        predicate: Predicate,
+        a: FoldedInt<'c>,
+        b: FoldedInt<'c>,
+    ) -> FoldedBool<'c> {
+        if let (FoldedInt::Constant(a), FoldedInt::Constant(b), Predicate::SignedLess) = (a, b, predicate) {
+            return FoldedBool::Known(a < b);
         }
         let (a, b) = (self.value(a), self.value(b));
-        Truth::If(at.make(compare(self.location, predicate, a, b)).result(0))
+        FoldedBool::If(at.make(compare(self.location, predicate, a, b)).result(0))
     }
 
     /// One of two numbers.
-    pub fn select(&self, at: Place<'c>, condition: Truth<'c>, yes: Int<'c>, no: Int<'c>) -> Int<'c> {
+    pub fn select(
+        &self,
+        at: InsertionPoint<'c>,
+        condition: FoldedBool<'c>,
+        yes: FoldedInt<'c>,
+        no: FoldedInt<'c>,
+    ) -> FoldedInt<'c> {
         match condition {
-            Truth::Known(true) => yes,
-            Truth::Known(false) => no,
-            Truth::If(_) if yes == no => yes,
-            Truth::If(condition) => {
+            FoldedBool::Known(true) => yes,
+            FoldedBool::Known(false) => no,
+            FoldedBool::If(_) if yes == no => yes,
+            FoldedBool::If(condition) => {
                 let operands = [condition, self.value(yes), self.value(no)];
                 let op = OpBuilder::new(arith::SELECT, self.location)
                     .operands(&operands)
                     .results(&[self.ty]);
-                Int::Value(at.make(op).result(0))
+                FoldedInt::Value(at.make(op).result(0))
             }
         }
     }
@@ -219,7 +242,7 @@ impl<'a, 'c> Arithmetic<'a, 'c> {
 
 /// A condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Truth<'c> {
+pub(super) enum FoldedBool<'c> {
     /// It is known.
     Known(bool),
     /// It is known when the code runs.

@@ -1,4 +1,5 @@
-//! Which buffers are fresh: each iteration writes what it reads of them, so that iterations may have versions.
+//! Array privatization: checks that each iteration writes what it reads of a buffer, so that iterations may
+//! have versions of it.
 //!
 //! 1. The first access of an iteration is a write. Where one is under a condition, its readers are, too, or another write in the
 //!    other arm overwrites the same, or the condition is the same in all iterations: what no iteration writes is then written by
@@ -7,11 +8,11 @@
 //! 3. Nothing is written after it was read, unless it was written in the same way before.
 //! 4. What the loop reads is not from before it, and nothing reads after it what it has written.
 //!
-//! A buffer of which nothing but loops inside have versions is fresh: it is in each of those.
+//! A buffer of which nothing but loops inside have versions is privatizable: it is in each of those.
 
 use super::accesses::{Access, Buffer, footprint};
 use super::body::{Body, is_inside};
-use super::outside::{Outside, covers};
+use super::buffer_liveness::{BufferLiveness, covers};
 use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
 use crate::analysis::memory::{BufferOrigin, buffer_origin};
@@ -23,16 +24,16 @@ use async_mlir::types::memref_shape;
 use rustc_hash::FxHashSet;
 use tokenflow::barriers::Footprint;
 
-/// A loop, and what happens to its buffers outside of it.
-pub(super) struct Freshness<'a, 'c> {
+/// A loop, and the liveness of its buffers around it.
+pub(super) struct Privatization<'a, 'c> {
     pub body: &'a Body<'c>,
     /// All threads, if it is known how many there are.
     pub all: Mask,
-    pub outside: &'a Outside<'c>,
+    pub liveness: &'a BufferLiveness<'c>,
 }
 
-impl<'c> Freshness<'_, 'c> {
-    /// Checks that `buffer` is fresh.
+impl<'c> Privatization<'_, 'c> {
+    /// Checks that `buffer` is privatizable.
     ///
     /// # Errors
     ///
@@ -44,7 +45,7 @@ impl<'c> Freshness<'_, 'c> {
         footprints: &mut Footprints<'c>,
     ) -> Result<(), &'static str> {
         let mut accesses = buffer.accesses.iter();
-        if accesses.all(|access| storage.is_private(buffer.base, access.memory)) {
+        if accesses.all(|access| storage.is_own_version(buffer.base, access.memory)) {
             return Ok(());
         }
         let Some(first) = buffer.accesses.first().filter(|_| buffer.is_local()) else {
@@ -135,7 +136,7 @@ impl<'c> Freshness<'_, 'c> {
         footprints: &mut Footprints<'c>,
     ) -> Result<(), &'static str> {
         let around = self.body.around;
-        if self.outside.writes_before(buffer.base, around) {
+        if self.liveness.writes_before(buffer.base, around) {
             let mut touched = |access: &Access<'c>| footprint(footprints, access, &self.all);
             let written: Vec<Footprint> = buffer
                 .accesses
@@ -148,7 +149,7 @@ impl<'c> Freshness<'_, 'c> {
                 return Err("it is written before the loop, too, and perhaps not as a whole in it");
             }
         }
-        if self.outside.reads_after(buffer.base, around) {
+        if self.liveness.reads_after(buffer.base, around) {
             return Err("it is read after the loop");
         }
         Ok(())

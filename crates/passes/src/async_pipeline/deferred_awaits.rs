@@ -1,9 +1,11 @@
-//! Which multiplications of a loop can be awaited once those of the next iteration have been issued.
+//! Finds the awaits of multiplications that can be deferred until those of the next iteration have been
+//! issued.
 //!
-//! Conservative: an await is put off only if all that it completes are multiplications, whose sums nobody looks at before the next
-//! iteration adds to them. What else may have to wait for it, such as a write to the matrices, is for the check of dependences to find.
+//! Conservative: an await is put off only if all that it completes are multiplications, whose sums nobody
+//! looks at before the next iteration adds to them. What else may have to wait for it, such as a write to the
+//! matrices, is for the check of dependences to find.
 
-use super::roles::{awaited, is_for_role};
+use super::role_branches::{awaited, is_for_role};
 use crate::analysis::memory::is_descriptor;
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;

@@ -1,18 +1,18 @@
-//! Loops that warps of several roles share: what some warps await is a statement of its own.
+//! Splits `scf.if`s on the warp number, so that what the warps of a role await is a statement of its own.
 //!
-//! **Condition.** An `scf.if` of the loop's body, on the number of a warp. One of its regions awaits something; the other one only
-//! computes. A load of the body names the warp that issues it.
+//! **Condition.** An `scf.if` of the loop's body, on the number of a warp. One of its regions awaits
+//! something; the other one only computes. A load of the body names the warp that issues it.
 //!
-//! **Effect.** An `scf.if` for each run of awaits, and one for what is between two of them, all on the same condition. Each computes
-//! again what has no side effects, where it needs that: other warps may not, since a view may be out of bounds for them. What a later
-//! one needs of what an earlier one does is a result; other warps get what they had got, a complete token, or poison, which they
-//! don't read.
+//! **Effect.** An `scf.if` for each run of awaits, and one for what is between two of them, all on the same
+//! condition. Each computes again what has no side effects, where it needs that: other warps may not, since a
+//! view may be out of bounds for them. What a later one needs of what an earlier one does is a result; other
+//! warps get what they had got, a complete token, or poison, which they don't read.
 //!
 //! **Refusals.** Where both regions do something, or awaits are deeper inside, the whole stays one statement.
 //!
 //! Linear in the size of the body, but for what is computed again.
 
-use super::integers::Place;
+use super::folding::InsertionPoint;
 use super::rounds::nothing;
 use crate::analysis::memory::only_computes;
 use crate::analysis::warps::warps_of_arm;
@@ -227,7 +227,7 @@ impl<'c> Branch<'c> {
         let again = self.compute_again(known.collect(), block);
         let otherwise = values.iter().map(|(value, place)| match place {
             Some(place) => again.lookup(self.otherwise[*place]),
-            None => nothing(Place::AtEnd(block), location, *value),
+            None => nothing(InsertionPoint::AtEnd(block), location, *value),
         });
         let otherwise: Vec<Value> = otherwise.collect();
         OpBuilder::new(scf::YIELD, location)

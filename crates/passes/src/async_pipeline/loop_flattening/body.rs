@@ -1,8 +1,8 @@
-//! The body of the loop that a nest becomes.
+//! Builds the body of the flattened loop.
 
 use super::super::body::is_inside;
 use super::super::bounds::Bounds;
-use super::super::integers::{Arithmetic, Int, Place};
+use super::super::folding::{Arithmetic, FoldedInt, InsertionPoint};
 use super::super::rounds::nothing;
 use super::{Branch, handed_on};
 use crate::utils::builders::compare;
@@ -18,11 +18,11 @@ pub(super) struct Flattening<'a, 'c> {
     pub outer: Op<'c>,
     pub inner: Op<'c>,
     /// What is outside of the nest is made here.
-    pub before: Place<'c>,
+    pub before: InsertionPoint<'c>,
     pub rounds: Bounds<'a, 'c>,
     pub bounds: Bounds<'a, 'c>,
     pub index: Arithmetic<'a, 'c>,
-    pub trips: Int<'c>,
+    pub trips: FoldedInt<'c>,
     /// What the loop carries: where it starts, and what it becomes.
     pub carried: Vec<(Value<'c>, Value<'c>)>,
     /// Which of these are the results of the outer loop.
@@ -44,7 +44,7 @@ impl<'c> Flattening<'_, 'c> {
         self.carry(initial)
     }
 
-    fn is(&self, value: Value<'c>, other: Int<'c>) -> Value<'c> {
+    fn is(&self, value: Value<'c>, other: FoldedInt<'c>) -> Value<'c> {
         let other = self.index.value(other);
         let test = compare(self.index.location, Predicate::Equal, value, other);
         test.at_end(self.block).result(0)
@@ -61,20 +61,20 @@ impl<'c> Flattening<'_, 'c> {
 
     /// Steps 1 to 3.
     pub fn body(&mut self, above: &[Op<'c>], below: &[Op<'c>]) {
-        let at = Place::AtEnd(self.block);
+        let at = InsertionPoint::AtEnd(self.block);
         let is_outside = |initial: Value<'c>| !is_inside(self.outer, initial);
         let outside: Vec<bool> = self.inner.operands().skip(3).map(is_outside).collect();
-        let (counter, count) = self.carry(self.index.value(Int::Constant(0)));
-        let first = self.is(count, Int::Constant(0));
-        let next = Int::Value(count);
-        let next = self.index.value(self.index.add(at, next, Int::Constant(1)));
+        let (counter, count) = self.carry(self.index.value(FoldedInt::Constant(0)));
+        let first = self.is(count, FoldedInt::Constant(0));
+        let next = FoldedInt::Value(count);
+        let next = self.index.value(self.index.add(at, next, FoldedInt::Constant(1)));
         let last = self.is(next, self.trips);
-        let zero = self.index.value(Int::Constant(0));
+        let zero = self.index.value(FoldedInt::Constant(0));
         self.carried[counter].1 = self.select(last, zero, next);
         for (outer, bounds) in [(true, self.rounds), (false, self.bounds)] {
             let start = bounds.arithmetic.value(bounds.lower);
             let (number, variable) = self.carry(start);
-            let next = bounds.arithmetic.add(at, Int::Value(variable), bounds.step);
+            let next = bounds.arithmetic.add(at, FoldedInt::Value(variable), bounds.step);
             let next = bounds.arithmetic.value(next);
             let (around, yes, no) = if outer {
                 (self.outer, next, variable)
@@ -251,7 +251,7 @@ impl<'c> Flattening<'_, 'c> {
     }
 
     /// Makes the loop, with so many iterations, and erases the nest. Returns it, and what the results of the nest are now.
-    pub fn finish(self, branch: Option<&Branch<'c>>, total: Int<'c>) -> (Op<'c>, Vec<Value<'c>>) {
+    pub fn finish(self, branch: Option<&Branch<'c>>, total: FoldedInt<'c>) -> (Op<'c>, Vec<Value<'c>>) {
         let location = self.inner.location();
         let next: Vec<Value> = self.carried.iter().map(|(_, next)| *next).collect();
         OpBuilder::new(scf::YIELD, location)
@@ -259,13 +259,14 @@ impl<'c> Flattening<'_, 'c> {
             .at_end(self.block);
         let initial: Vec<Value> = self.carried.iter().map(|(initial, _)| *initial).collect();
         let types: Vec<Type> = initial.iter().map(|value| value.ty()).collect();
-        let bounds = [Int::Constant(0), total, Int::Constant(1)].map(|bound| self.index.value(bound));
+        let bounds =
+            [FoldedInt::Constant(0), total, FoldedInt::Constant(1)].map(|bound| self.index.value(bound));
         let around = OpBuilder::new(scf::FOR, location)
             .operands(&bounds)
             .operands(&initial);
         let around = around.results(&types).regions(1);
         let around = branch
-            .map_or(self.before, |branch| Place::AtEnd(branch.then))
+            .map_or(self.before, |branch| InsertionPoint::AtEnd(branch.then))
             .make(around);
         around.region(0).append(self.block);
         around.copy_discardable_attrs(self.inner);

@@ -1,13 +1,14 @@
-//! Token form in upstream's vocabulary: copies, groups and waits of `nvgpu`.
+//! Rewrites copies in token form as copies, groups and waits of `nvgpu`.
 //!
 //! **Condition.** Copies in token form, and no other asynchronous operation of `gpux`.
 //!
-//! **Effect.** Each token is one of `nvgpu`: that of a group. Copies that follow each other and are awaited together make one. A
-//! complete token is that of an empty group, so that arms of a branch have as many. An await of several tokens is a wait for each.
-//! Which of them are needed, and with which count, is the business of `--nvgpu-exact-waits`.
+//! **Effect.** Each token is one of `nvgpu`: that of a group. Copies that follow each other and are awaited
+//! together make one. A complete token is that of an empty group, so that arms of a branch have as many. An
+//! await of several tokens is a wait for each. Which of them are needed, and with which count, is the
+//! business of `--nvgpu-exact-waits`.
 //!
-//! **Refusals.** What `nvgpu` can't say: other engines, tokens that go where they can't be followed, and a join that is passed on,
-//! unless one of its groups is made after all the others: groups complete in order.
+//! **Refusals.** What `nvgpu` can't say: other engines, tokens that go where they can't be followed, and a
+//! join that is passed on, unless one of its groups is made after all the others: groups complete in order.
 
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::AsyncVocabulary;

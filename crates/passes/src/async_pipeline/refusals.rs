@@ -1,4 +1,4 @@
-//! Loops that can't be pipelined: why, and how they get back to what they were.
+//! Reports why a loop can't be pipelined, and restores it as it was.
 
 use super::annotations::remove;
 use async_mlir::diagnostic::Diagnostic;

@@ -1,12 +1,14 @@
-//! What happens to buffers before and after each loop of a function.
+//! Liveness of buffers around each loop of a function: whether what a loop reads may be written before it,
+//! and what it writes read after it.
 //!
-//! Positions are numbers of operations in program order. A write is *sure* to come before a read if it is earlier in the block of
-//! the read, or of something around that. For each read, the latest position is worked out from which on sure writes are all that
-//! it reads; it reads nothing that was written before that position. So one minimum says whether anything after a loop reads what
-//! the loop has written, and one for each loop around it whether anything before it does so in the next iteration.
+//! Positions are numbers of operations in program order. A write is *sure* to come before a read if it is
+//! earlier in the block of the read, or of something around that. For each read, the latest position is
+//! worked out from which on sure writes are all that it reads; it reads nothing that was written before that
+//! position. So one minimum says whether anything after a loop reads what the loop has written, and one for
+//! each loop around it whether anything before it does so in the next iteration.
 //!
-//! This is done once, before any loop changes: pipelined loops write and read what they did before. Linear in the size of the
-//! function.
+//! This is done once, before any loop changes: pipelined loops write and read what they did before. Linear in
+//! the size of the function.
 
 use super::accesses::is_local;
 use crate::analysis::footprints::{Footprints, Mask};
@@ -19,7 +21,7 @@ use tokenflow::barriers::Footprint;
 
 /// What a function does to buffers, loop by loop.
 #[derive(Default)]
-pub(super) struct Outside<'c> {
+pub(super) struct BufferLiveness<'c> {
     /// The operations that may repeat what is in them, as they were: their position, and that after them.
     loops: FxHashMap<Op<'c>, (usize, usize)>,
     buffers: FxHashMap<Value<'c>, Timeline>,
@@ -48,20 +50,20 @@ type Written<'c> = FxHashMap<(Value<'c>, Block<'c>), Vec<(usize, Footprint)>>;
 /// More writes before a read are not looked at.
 const MAX_WRITES: usize = 256;
 
-impl<'c> Outside<'c> {
+impl<'c> BufferLiveness<'c> {
     /// Reads `function`, in which `all` threads execute everything.
     pub fn of(function: Op<'c>, all: &Mask) -> Self {
-        let mut outside = Self::default();
+        let mut liveness = Self::default();
         let mut footprints = Footprints::new(function);
         let mut written = Written::default();
         for (position, op) in function.self_and_nested().into_iter().enumerate() {
             for outer in op.ancestors() {
-                if let Some((_, end)) = outside.loops.get_mut(&outer) {
+                if let Some((_, end)) = liveness.loops.get_mut(&outer) {
                     *end = position + 1;
                 }
             }
             if op.regions().any(repeats) {
-                outside.loops.insert(op, (position, position + 1));
+                liveness.loops.insert(op, (position, position + 1));
             }
             let mut effects = match effects(op) {
                 Effects::Known(effects) => effects,
@@ -70,10 +72,10 @@ impl<'c> Outside<'c> {
             // What an operation reads it reads before it writes.
             effects.sort_by_key(|effect| effect.access.writes());
             for effect in effects.into_iter().filter(|effect| effect.access != Kind::Free) {
-                outside.add(position, op, effect, &mut written, (&mut footprints, all));
+                liveness.add(position, op, effect, &mut written, (&mut footprints, all));
             }
         }
-        for timeline in outside.buffers.values_mut() {
+        for timeline in liveness.buffers.values_mut() {
             let mut least = usize::MAX;
             let since = timeline.reads.iter().rev().map(|(_, from)| {
                 least = least.min(*from);
@@ -82,7 +84,7 @@ impl<'c> Outside<'c> {
             timeline.since = since.collect();
             timeline.since.reverse();
         }
-        outside
+        liveness
     }
 
     fn add(

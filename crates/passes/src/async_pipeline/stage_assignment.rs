@@ -1,4 +1,4 @@
-//! Stages for loops that only say how many they want.
+//! Assigns stages to the operations of loops that only say how many they want.
 //!
 //! Transfers from global memory come first, as early as their addresses allow, and what uses them last:
 //!
@@ -13,12 +13,13 @@
 //!    iteration adds to them, they are awaited one stage later, after those of the next iteration have been issued, so that the tensor
 //!    cores never wait. Transfers come after that in a round: they may then fill what these have read.
 //!
-//! Operations without side effects that depend on neither are recomputed where they are needed. Linear in the size of the body.
+//! Operations without side effects that depend on neither are recomputed where they are needed. Linear in the
+//! size of the body.
 
 use super::accesses::known_buffers;
-use super::annotations::{Schedule, Slot};
-use super::deferring::awaits_to_defer;
-use super::roles::{awaited, is_await};
+use super::annotations::{Schedule, StageOrder};
+use super::deferred_awaits::awaits_to_defer;
+use super::role_branches::{awaited, is_await};
 use crate::analysis::memory::{Access, Effects, base, effects, only_computes};
 use crate::utils::tokens::{await_before, without_joins};
 use async_dialects::completion::{Completion, GroupEffect};
@@ -31,10 +32,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Why a loop is left as it is.
-pub(super) struct Nothing(pub &'static str);
+pub(super) struct NotStaged(pub &'static str);
 
 /// What was done.
-pub(super) struct Staged<'c> {
+pub(super) struct StageAssignment<'c> {
     pub schedule: Schedule<'c>,
     /// So many stages would keep transfers apart that wait for each other, if these don't.
     pub apart: Option<u32>,
@@ -46,7 +47,7 @@ pub(super) struct Staged<'c> {
 
 /// What a schedule may do, where it finds a reason to.
 #[derive(Clone, Copy)]
-pub(super) struct Liberties {
+pub(super) struct StageOptions {
     /// Transfers of earlier stages come first in a round, instead of those of later ones.
     pub earlier_first: bool,
     /// Multiplications are awaited a stage later.
@@ -54,37 +55,41 @@ pub(super) struct Liberties {
 }
 
 /// A schedule of `body` with `stages` stages.
-pub(super) fn stage(body: Block<'_>, stages: u32, liberties: Liberties) -> Result<Staged<'_>, Nothing> {
+pub(super) fn assign_stages(
+    body: Block<'_>,
+    stages: u32,
+    stage_options: StageOptions,
+) -> Result<StageAssignment<'_>, NotStaged> {
     let last = stages - 1;
     if last == 0 {
-        return Err(Nothing("has one stage, which leaves nothing to overlap"));
+        return Err(NotStaged("has one stage, which leaves nothing to overlap"));
     }
-    let mut staging = Staging::new(body);
-    if staging.transfers.is_empty() {
-        return Err(Nothing(
+    let mut assigner = StageAssigner::new(body);
+    if assigner.transfers.is_empty() {
+        return Err(NotStaged(
             "has no transfer from global memory that could be started early",
         ));
     }
-    staging.find_early();
-    let late = staging.late();
+    assigner.find_early();
+    let late = assigner.late();
     if late.is_empty() {
-        return Err(Nothing("does nothing but compute addresses and transfer"));
+        return Err(NotStaged("does nothing but compute addresses and transfer"));
     }
-    let levels = 1 + staging
+    let levels = 1 + assigner
         .transfers
         .iter()
-        .map(|op| staging.levels[op])
+        .map(|op| assigner.levels[op])
         .max()
         .unwrap_or(0);
     let stages = Stages { last, levels };
-    let earlier_first = liberties.earlier_first && staging.levels.keys().any(|op| is_await(*op));
-    let deferred = if liberties.defers {
+    let earlier_first = stage_options.earlier_first && assigner.levels.keys().any(|op| is_await(*op));
+    let deferred = if stage_options.defers {
         awaits_to_defer(body, &late)
     } else {
         FxHashSet::default()
     };
-    Ok(Staged {
-        schedule: staging.schedule(&late, stages, earlier_first, &deferred),
+    Ok(StageAssignment {
+        schedule: assigner.schedule(&late, stages, earlier_first, &deferred),
         apart: (levels > last).then_some(levels + 1),
         earlier_first,
         deferred: !deferred.is_empty(),
@@ -93,7 +98,7 @@ pub(super) fn stage(body: Block<'_>, stages: u32, liberties: Liberties) -> Resul
 
 /// The transfers of `body`; loads from global memory, if there are no others.
 pub(super) fn transfers(body: Block<'_>) -> Vec<Op<'_>> {
-    Staging::new(body).transfers
+    StageAssigner::new(body).transfers
 }
 
 /// Which stage levels are in.
@@ -109,14 +114,14 @@ impl Stages {
     }
 }
 
-struct Staging<'c> {
+struct StageAssigner<'c> {
     body: Block<'c>,
     ops: Vec<Op<'c>>,
     transfers: Vec<Op<'c>>,
     levels: FxHashMap<Op<'c>, u32>,
 }
 
-impl<'c> Staging<'c> {
+impl<'c> StageAssigner<'c> {
     fn new(body: Block<'c>) -> Self {
         let end = body.terminator();
         let ops: Vec<Op> = body.ops().into_iter().filter(|op| Some(*op) != end).collect();
@@ -197,7 +202,7 @@ impl<'c> Staging<'c> {
         let mut order = 0;
         let mut put = |schedule: &mut Schedule<'c>, stage: u32, ops: &mut dyn Iterator<Item = Op<'c>>| {
             let before = schedule.len();
-            schedule.extend(ops.map(|op| (op, Slot { stage, order })));
+            schedule.extend(ops.map(|op| (op, StageOrder { stage, order })));
             order += u32::from(schedule.len() > before);
         };
         let last = stages.last;

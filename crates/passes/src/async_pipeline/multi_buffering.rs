@@ -1,6 +1,7 @@
-//! Versions of buffers: each iteration has one of its own, until the one before it is not accessed any more.
+//! Multi-buffering: makes the slot indices and views by which each iteration accesses its own version of a
+//! buffer.
 
-use super::integers::{Arithmetic, Constants, Int, Place, Truth};
+use super::folding::{Arithmetic, Constants, FoldedBool, FoldedInt, InsertionPoint};
 use super::rounds::Scoped;
 use crate::analysis::memory::view_source;
 use crate::utils::builders::compare;
@@ -39,11 +40,11 @@ pub(super) struct Slots<'a, 'c> {
     pub uses: &'a FxHashMap<Op<'c>, Vec<Value<'c>>>,
     pub arithmetic: Arithmetic<'a, 'c>,
     /// Numbers that are counted from round to round: `(t + ahead) mod versions` for a pair of these.
-    pub counters: Vec<((u32, u32), Int<'c>)>,
+    pub counters: Vec<((u32, u32), FoldedInt<'c>)>,
     /// Such numbers that are worked out from the number of the round.
-    computed: Vec<((u32, u32), Int<'c>)>,
+    computed: Vec<((u32, u32), FoldedInt<'c>)>,
     /// All such numbers that are needed, in this round.
-    numbers: FxHashMap<(u32, u32), Int<'c>>,
+    numbers: FxHashMap<(u32, u32), FoldedInt<'c>>,
     needed: BTreeSet<(u32, u32)>,
     /// The versions of this round, by their lag.
     pub views: Scoped<(Value<'c>, u32), Value<'c>>,
@@ -74,7 +75,7 @@ impl<'a, 'c> Slots<'a, 'c> {
                     && (0..versions).any(|ahead| !needed.contains(&(versions, ahead)))
         };
         let first = needed.iter().copied().filter(|number| !follows(*number));
-        let counters = first.map(|(versions, ahead)| ((versions, ahead), Int::Constant(ahead.into())));
+        let counters = first.map(|(versions, ahead)| ((versions, ahead), FoldedInt::Constant(ahead.into())));
         Self {
             buffers,
             uses,
@@ -99,7 +100,7 @@ impl<'a, 'c> Slots<'a, 'c> {
     }
 
     /// Works out the slots of a round, at its start.
-    pub fn start(&mut self, at: Place<'c>) {
+    pub fn start(&mut self, at: InsertionPoint<'c>) {
         self.views.clear();
         self.numbers.clear();
         let all: Vec<_> = self.counters.iter().chain(&self.computed).copied().collect();
@@ -117,7 +118,7 @@ impl<'a, 'c> Slots<'a, 'c> {
     }
 
     /// Moves on to the next round, at the end of one.
-    pub fn turn(&mut self, at: Place<'c>) {
+    pub fn turn(&mut self, at: InsertionPoint<'c>) {
         for i in 0..self.counters.len() {
             let ((versions, ahead), number) = self.counters[i];
             let known = self.numbers.get(&(versions, (ahead + 1) % versions)).copied();
@@ -134,13 +135,13 @@ impl<'a, 'c> Slots<'a, 'c> {
     }
 
     /// Has them count again, from round `variable + further` on.
-    pub fn count(&mut self, at: Place<'c>, variable: Int<'c>, further: u32) {
+    pub fn count(&mut self, at: InsertionPoint<'c>, variable: FoldedInt<'c>, further: u32) {
         self.set_computed(at, variable, further);
         self.counters.append(&mut self.computed);
     }
 
     /// Works those out for round `variable + further`.
-    pub fn set_computed(&mut self, at: Place<'c>, variable: Int<'c>, further: u32) {
+    pub fn set_computed(&mut self, at: InsertionPoint<'c>, variable: FoldedInt<'c>, further: u32) {
         if self.computed.is_empty() {
             return;
         }
@@ -148,7 +149,7 @@ impl<'a, 'c> Slots<'a, 'c> {
         let round = in_32_bits(at, arithmetic, variable);
         for ((versions, ahead), number) in &mut self.computed {
             let ahead = i64::from((further + *ahead) % *versions);
-            let sum = arithmetic.add(at, round, Int::Constant(ahead));
+            let sum = arithmetic.add(at, round, FoldedInt::Constant(ahead));
             *number = arithmetic.and(at, sum, i64::from(*versions) - 1);
         }
     }
@@ -156,28 +157,28 @@ impl<'a, 'c> Slots<'a, 'c> {
     /// Says which round comes next.
     pub fn set_round(&mut self, round: i64) {
         for ((versions, ahead), number) in &mut self.counters {
-            *number = Int::Constant((round + i64::from(*ahead)) % i64::from(*versions));
+            *number = FoldedInt::Constant((round + i64::from(*ahead)) % i64::from(*versions));
         }
     }
 
     /// The slot after `number`.
-    fn after(&self, at: Place<'c>, number: Int<'c>, versions: u32) -> Int<'c> {
+    fn after(&self, at: InsertionPoint<'c>, number: FoldedInt<'c>, versions: u32) -> FoldedInt<'c> {
         let arithmetic = self.arithmetic;
-        if let Int::Constant(number) = number {
-            return Int::Constant((number + 1) % i64::from(versions));
+        if let FoldedInt::Constant(number) = number {
+            return FoldedInt::Constant((number + 1) % i64::from(versions));
         }
-        let next = arithmetic.add(at, number, Int::Constant(1));
+        let next = arithmetic.add(at, number, FoldedInt::Constant(1));
         if versions.is_power_of_two() {
             return arithmetic.and(at, next, i64::from(versions) - 1);
         }
-        let operands = [next, Int::Constant(versions.into())].map(|int| arithmetic.value(int));
+        let operands = [next, FoldedInt::Constant(versions.into())].map(|int| arithmetic.value(int));
         let wraps = compare(arithmetic.location, Predicate::Equal, operands[0], operands[1]);
-        let wraps = Truth::If(at.make(wraps).result(0));
-        arithmetic.select(at, wraps, Int::Constant(0), next)
+        let wraps = FoldedBool::If(at.make(wraps).result(0));
+        arithmetic.select(at, wraps, FoldedInt::Constant(0), next)
     }
 
     /// The version of `memory`, a buffer or a view of one, that an access of this lag has.
-    pub fn version(&mut self, at: Place<'c>, memory: Value<'c>, lag: u32) -> Value<'c> {
+    pub fn version(&mut self, at: InsertionPoint<'c>, memory: Value<'c>, lag: u32) -> Value<'c> {
         // From the buffer on, what is a view of what.
         let mut chain = vec![memory];
         while let Some(op) = chain
@@ -201,7 +202,7 @@ impl<'a, 'c> Slots<'a, 'c> {
         latest.unwrap_or(memory)
     }
 
-    fn version_of_buffer(&mut self, at: Place<'c>, buffer: Value<'c>, lag: u32) -> Value<'c> {
+    fn version_of_buffer(&mut self, at: InsertionPoint<'c>, buffer: Value<'c>, lag: u32) -> Value<'c> {
         let Versioned {
             versions,
             stride,
@@ -209,7 +210,7 @@ impl<'a, 'c> Slots<'a, 'c> {
             ty,
         } = self.buffers[&buffer];
         let slot = self.numbers[&(versions, ahead(versions, lag))];
-        let offset = self.arithmetic.mul(at, slot, Int::Constant(stride));
+        let offset = self.arithmetic.mul(at, slot, FoldedInt::Constant(stride));
         let view = version(at, self.arithmetic, (storage, ty), offset);
         self.made.push(view);
         view.result(0)
@@ -217,8 +218,14 @@ impl<'a, 'c> Slots<'a, 'c> {
 }
 
 /// The lower bits of `number`, which has at least as many.
-fn in_32_bits<'c>(at: Place<'c>, arithmetic: Arithmetic<'_, 'c>, number: Int<'c>) -> Int<'c> {
-    let Int::Value(value) = number else { return number };
+fn in_32_bits<'c>(
+    at: InsertionPoint<'c>,
+    arithmetic: Arithmetic<'_, 'c>,
+    number: FoldedInt<'c>,
+) -> FoldedInt<'c> {
+    let FoldedInt::Value(value) = number else {
+        return number;
+    };
     if value.ty() == arithmetic.ty {
         return number;
     }
@@ -228,11 +235,11 @@ fn in_32_bits<'c>(at: Place<'c>, arithmetic: Arithmetic<'_, 'c>, number: Int<'c>
         arith::TRUNCI
     };
     let cast = OpBuilder::new(name, arithmetic.location).operands(&[value]);
-    Int::Value(at.make(cast.results(&[arithmetic.ty])).result(0))
+    FoldedInt::Value(at.make(cast.results(&[arithmetic.ty])).result(0))
 }
 
 /// A view like `view`, of another version of what that is a view of.
-fn view_of<'c>(at: Place<'c>, view: Value<'c>, source: Value<'c>) -> Value<'c> {
+fn view_of<'c>(at: InsertionPoint<'c>, view: Value<'c>, source: Value<'c>) -> Value<'c> {
     let Definition::Result(op, number) = view.definition() else {
         return view;
     };
@@ -245,19 +252,19 @@ fn view_of<'c>(at: Place<'c>, view: Value<'c>, source: Value<'c>) -> Value<'c> {
 
 /// The part of `storage` that begins at byte `offset`, as a buffer of type `ty`.
 pub(super) fn version<'c>(
-    at: Place<'c>,
+    at: InsertionPoint<'c>,
     arithmetic: Arithmetic<'_, 'c>,
     (storage, ty): (Value<'c>, Type<'c>),
-    offset: Int<'c>,
+    offset: FoldedInt<'c>,
 ) -> Op<'c> {
     let index = Type::index(storage.context());
     let offset = match offset {
-        Int::Constant(_) => Arithmetic {
+        FoldedInt::Constant(_) => Arithmetic {
             ty: index,
             ..arithmetic
         }
         .value(offset),
-        Int::Value(offset) => {
+        FoldedInt::Value(offset) => {
             let cast = OpBuilder::new(arith::INDEX_CASTUI, arithmetic.location);
             at.make(cast.operands(&[offset]).results(&[index])).result(0)
         }
