@@ -1,16 +1,19 @@
-//! Tokens as streams: what upstream's `--gpu-to-llvm` makes of them.
+//! Makes the order of operations in a stream explicit as dependences of tokens, for the streams that
+//! upstream's `--gpu-to-llvm` makes of them.
 //!
-//! There, a `gpu.wait async` makes a stream, which comes after what is in those of its operands; an operation with a token goes to the
-//! stream of its first dependency, which is its token, too. So it comes after everything that was put there before, whichever token
-//! that took. Here, it gets a dependency on the last of that.
+//! There, a `gpu.wait async` makes a stream, which comes after what is in those of its operands; an operation
+//! with a token goes to the stream of its first dependency, which is its token, too. So it comes after
+//! everything that was put there before, whichever token that took. Here, it gets a dependency on the last of
+//! that.
 //!
-//! Tokens that may be of the same stream are in one class: operations and their first dependencies, and what control flow hands over.
-//! A class is taken for one stream, in which nothing is lost when it is made again, if it has several; the order may then be
-//! stricter than upstream's. The last operation of a stream is a variable, and dependencies are reads of it.
+//! Tokens that may be of the same stream are in one class: operations and their first dependencies, and what
+//! control flow hands over. A class is taken for one stream, in which nothing is lost when it is made again,
+//! if it has several; the order may then be stricter than upstream's. The last operation of a stream is a
+//! variable, and dependencies are reads of it.
 
-mod scope;
+mod enclosing_block;
 
-use self::scope::scope;
+use self::enclosing_block::enclosing_block;
 use super::convert::is_known;
 use crate::utils::carry::{self, Kind};
 use crate::utils::token_variable::{State, Variable};
@@ -190,7 +193,7 @@ impl<'c> Stream<'c> {
                 self.changed.add(op);
             }
         }
-        self.scope = scope(&self.values);
+        self.scope = enclosing_block(&self.values);
         self.stays = self.creations.len() != 1 || self.values.iter().any(|value| self.is_carried(*value));
     }
 

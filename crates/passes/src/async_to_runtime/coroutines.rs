@@ -1,4 +1,4 @@
-//! Functions that suspend, with LLVM's coroutine intrinsics: `docs/runtime.md` has the pattern.
+//! Makes coroutines of functions that suspend, with LLVM's intrinsics: `docs/runtime.md` has the pattern.
 
 use super::instances::Instance;
 use crate::utils::emit::{self, At, Emitter, branch, branch_if, rt};

@@ -1,4 +1,5 @@
-//! Frames of tokens, and the constants that describe them to the runtime (`asyncopt_rt_type`).
+//! Lays out the frames of tokens, and emits the constants that describe them to the runtime
+//! (`asyncopt_rt_type`).
 
 use crate::utils::emit::{self, At, Emitter, is_scalable, rt};
 use async_dialects::types::is_token;

@@ -1,4 +1,4 @@
-//! The host functions of a module, and which of them are the bodies of regions.
+//! Collects the host functions of a module, and which of them are the bodies of regions.
 
 use crate::utils::device::is_host_operation;
 use crate::utils::emit::rt;

@@ -1,7 +1,7 @@
-//! Retains and releases tokens: [`tokenflow::references`] says where.
+//! Inserts retains and releases of tokens (reference counting): [`tokenflow::references`] says where.
 
+use super::frame_owners::FrameOwners;
 use super::instances::Instance;
-use super::owners::Owners;
 use crate::utils::emit::{At, Emitter, rt};
 use async_dialects::types::is_token;
 use async_mlir::calls::callee_name;
@@ -14,7 +14,7 @@ use tokenflow::references::{
 };
 
 /// Counts the references of one function, in which each value of a token's type is to hold one.
-pub(super) fn count<'c>(instance: &Instance<'c>, owners: &Owners<'c>, emitter: &Emitter<'c>) {
+pub(super) fn count<'c>(instance: &Instance<'c>, owners: &FrameOwners<'c>, emitter: &Emitter<'c>) {
     let function = instance.function;
     retain_selected(function, emitter);
     let blocks = function.region(0).blocks();
@@ -65,7 +65,7 @@ struct Reader<'a, 'c> {
     numbers: FxHashMap<Block<'c>, usize>,
     vars: FxHashMap<Value<'c>, Var>,
     values: Vec<Value<'c>>,
-    owners: &'a Owners<'c>,
+    owners: &'a FrameOwners<'c>,
 }
 
 impl<'c> Reader<'_, 'c> {

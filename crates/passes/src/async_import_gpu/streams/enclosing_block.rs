@@ -1,10 +1,10 @@
-//! Where values are defined and used.
+//! Finds the innermost block around all definitions and uses of some values.
 
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 
 /// The innermost block around everything that defines or uses `values`, and false; or the first block of the innermost region, and
 /// true, if that is in several of its blocks.
-pub(super) fn scope<'c>(values: &[Value<'c>]) -> Option<(Block<'c>, bool)> {
+pub(super) fn enclosing_block<'c>(values: &[Value<'c>]) -> Option<(Block<'c>, bool)> {
     let mut places: Vec<Vec<Block>> = Vec::new();
     for value in values {
         let defined = match value.definition() {

@@ -1,12 +1,14 @@
-//! Loops and branches that do nothing but transfer: they begin all their copies, and have a token for each transfer in them.
+//! Transfer nests: loops and branches that do nothing but transfer. They begin all their copies, and have a
+//! token for each transfer in them.
 //!
-//! **Condition.** An `scf.for` or `scf.if`, perhaps with others in it, has no effects but those of transfers of single threads, and of
-//! reads of global memory. No two transfers write one place, unless one `scf.if` has them in both its arms, and no two iterations do:
-//! for each loop around a transfer there is an index of what is written that grows with that loop's variable alone, by no less than
-//! the transfer writes in that dimension. Indices are taken to be in bounds.
+//! **Condition.** An `scf.for` or `scf.if`, perhaps with others in it, has no effects but those of transfers
+//! of single threads, and of reads of global memory. No two transfers write one place, unless one `scf.if`
+//! has them in both its arms, and no two iterations do: for each loop around a transfer there is an index of
+//! what is written that grows with that loop's variable alone, by no less than the transfer writes in that
+//! dimension. Indices are taken to be in bounds.
 //!
-//! **Effect.** Each loop carries a token for each transfer, and joins that of its iteration to it. A branch has a token for each, which
-//! is complete in the arm that the transfer is not in.
+//! **Effect.** Each loop carries a token for each transfer, and joins that of its iteration to it. A branch
+//! has a token for each, which is complete in the arm that the transfer is not in.
 
 use super::reason::Reason;
 use super::recognize::{Recognizer, Transfer};

@@ -1,9 +1,10 @@
-//! Which memory is the device's.
+//! Infers memory spaces: which memrefs are memory of the device.
 //!
-//! Upstream's `gpu.alloc` may return memrefs of the default memory space, which in `gpux` is the host's memory. Values that have to
-//! be of the same type, since one is a view of the other or control flow or a call makes one of the other, are in one class; a class
-//! with what `gpu.alloc` returns gets the device's memory space. Kernels are classes of their own: where one takes memory of the
-//! device in all launches, its body says so, too, and else the launch casts.
+//! Upstream's `gpu.alloc` may return memrefs of the default memory space, which in `gpux` is the host's
+//! memory. Values that have to be of the same type, since one is a view of the other or control flow or a
+//! call makes one of the other, are in one class; a class with what `gpu.alloc` returns gets the device's
+//! memory space. Kernels are classes of their own: where one takes memory of the device in all launches, its
+//! body says so, too, and else the launch casts.
 
 use crate::utils::signature::{Signature, operand_segments};
 use crate::utils::value_classes::ValueClasses;

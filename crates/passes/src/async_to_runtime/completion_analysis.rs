@@ -1,5 +1,5 @@
-//! Where a token is known to be complete: after an await of it that dominates the place, or of what depends on it, and in a region that
-//! does.
+//! Computes where a token is known to be complete: after an await of it that dominates the place, or of what
+//! depends on it, and in a region that does.
 
 use async_dialects::names::async_;
 use async_mlir::ir::{Block, Op, Region, Value};
@@ -10,7 +10,7 @@ const LIMIT: usize = 64;
 
 /// What is known of the tokens of one function, whose control flow is between blocks.
 #[derive(Default)]
-pub(super) struct Completion<'c> {
+pub(super) struct CompletionAnalysis<'c> {
     dominators: Dominators<'c>,
     /// The tokens of regions that have others than their first results.
     tokens: FxHashMap<Op<'c>, Value<'c>>,
@@ -25,7 +25,7 @@ struct Followers<'c> {
     tokens: FxHashSet<Value<'c>>,
 }
 
-impl<'c> Completion<'c> {
+impl<'c> CompletionAnalysis<'c> {
     pub(super) fn new(function: Op<'c>) -> Self {
         Self {
             dominators: Dominators::new(function.region(0)),

@@ -1,4 +1,4 @@
-//! What lies between two operations of a block: whether a read may be moved from the first to the second.
+//! Code motion of reads: checks whether a read may be moved from one operation of a block to a later one.
 
 use super::effects::Summaries;
 use super::reason::Reason;
@@ -8,23 +8,23 @@ use async_mlir::ir::{Block, Op};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// The operations of a block that a read of global memory may not be moved past.
-pub(super) struct BlockOrder<'c> {
+/// The operations of a block that may clobber global memory, and so can't be between a read and where it is moved to.
+pub(super) struct Clobbers<'c> {
     positions: FxHashMap<Op<'c>, usize>,
     fences: Vec<(usize, Op<'c>)>,
     /// Writes that may be to global memory, by buffer.
     writes: Vec<(Root<'c>, Vec<(usize, Op<'c>)>)>,
 }
 
-/// The orders of blocks. It remembers those that were asked for.
-pub(super) struct Orders<'c> {
+/// The clobbers of blocks. It remembers those that were asked for.
+pub(super) struct ReadMotion<'c> {
     /// Whether different arguments are taken to be different buffers.
     distinct_arguments: bool,
-    blocks: FxHashMap<Block<'c>, Rc<BlockOrder<'c>>>,
+    blocks: FxHashMap<Block<'c>, Rc<Clobbers<'c>>>,
     pub summaries: Summaries<'c>,
 }
 
-impl<'c> Orders<'c> {
+impl<'c> ReadMotion<'c> {
     pub fn new(distinct_arguments: bool) -> Self {
         Self {
             distinct_arguments,
@@ -45,27 +45,27 @@ impl<'c> Orders<'c> {
     /// operation of the same block, which comes later.
     pub fn check_read(&mut self, source: Root<'c>, first: Op<'c>, last: Op<'c>) -> Result<(), Reason<'c>> {
         let block = last.block().expect("an operation of a function is in a block");
-        let order = match self.blocks.get(&block) {
+        let clobbers = match self.blocks.get(&block) {
             Some(known) => known.clone(),
             None => {
-                let order = Rc::new(self.read(block));
-                self.blocks.insert(block, order.clone());
-                order
+                let clobbers = Rc::new(self.read(block));
+                self.blocks.insert(block, clobbers.clone());
+                clobbers
             }
         };
-        let (from, to) = (order.positions[&first], order.positions[&last]);
+        let (from, to) = (clobbers.positions[&first], clobbers.positions[&last]);
         let between = |ops: &[(usize, Op<'c>)]| {
             let next = ops.partition_point(|(position, _)| *position <= from);
             ops.get(next)
                 .filter(|(position, _)| *position < to)
                 .map(|(_, op)| *op)
         };
-        if let Some(fence) = between(&order.fences) {
+        if let Some(fence) = between(&clobbers.fences) {
             let message =
                 "is read before, and written after, an operation that may order accesses of several threads";
             return Err(Reason::new(message).note(fence, "this one: move both to one side of it"));
         }
-        let mut writes = order
+        let mut writes = clobbers
             .writes
             .iter()
             .filter(|(root, _)| self.may_reach(*root, source));
@@ -78,18 +78,18 @@ impl<'c> Orders<'c> {
         Ok(())
     }
 
-    fn read(&mut self, block: Block<'c>) -> BlockOrder<'c> {
-        let mut order = BlockOrder {
+    fn read(&mut self, block: Block<'c>) -> Clobbers<'c> {
+        let mut clobbers = Clobbers {
             positions: FxHashMap::default(),
             fences: Vec::new(),
             writes: Vec::new(),
         };
         let mut of_root: FxHashMap<Root<'c>, usize> = FxHashMap::default();
         for (position, op) in block.ops().into_iter().enumerate() {
-            order.positions.insert(op, position);
+            clobbers.positions.insert(op, position);
             let summary = self.summaries.of(op);
             if summary.fence.is_some() {
-                order.fences.push((position, op));
+                clobbers.fences.push((position, op));
             }
             for touch in summary.touches.iter().filter(|touch| touch.writes) {
                 let elsewhere = [Some(MemorySpace::Workgroup), Some(MemorySpace::Private)];
@@ -97,12 +97,12 @@ impl<'c> Orders<'c> {
                     continue;
                 }
                 let index = *of_root.entry(touch.root).or_insert_with(|| {
-                    order.writes.push((touch.root, Vec::new()));
-                    order.writes.len() - 1
+                    clobbers.writes.push((touch.root, Vec::new()));
+                    clobbers.writes.len() - 1
                 });
-                order.writes[index].1.push((position, op));
+                clobbers.writes[index].1.push((position, op));
             }
         }
-        order
+        clobbers
     }
 }

@@ -1,12 +1,13 @@
-//! How a store comes by what a load has loaded: through casts, and through choices between what is loaded and zeros.
+//! Follows the use-def chain from a store to the load of what it stores: through casts, and through choices
+//! between what is loaded and zeros.
 //!
-//! A choice is an `arith.select`, or a result of an `scf.if` that does nothing but read: what is loaded under a condition, and is zeros
-//! otherwise, is a copy that reads nothing otherwise.
+//! A choice is an `arith.select`, or a result of an `scf.if` that does nothing but read: what is loaded under
+//! a condition, and is zeros otherwise, is a copy that reads nothing otherwise.
 
-use super::nests::only_reads;
 use super::reason::Reason;
 use super::sides::{self, FILL, Source, is_zero};
 use super::speculation::is_speculatable;
+use super::transfer_nests::only_reads;
 use crate::analysis::memory::{Effects, effects};
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{arith, scf, vector};
@@ -18,8 +19,8 @@ pub(super) type Guard<'c> = (Value<'c>, bool);
 /// An operation, and the branch that it is moved out of.
 pub(super) type Moved<'c> = (Op<'c>, Op<'c>);
 
-/// From a store back to the load.
-pub(super) struct Chain<'c> {
+/// The use-def chain from a store back to the load.
+pub(super) struct UseDefChain<'c> {
     /// Each operation after those that use it; the last one is the load.
     pub ops: Vec<Op<'c>>,
     /// What is handed on.
@@ -31,7 +32,7 @@ pub(super) struct Chain<'c> {
     branches: Vec<Op<'c>>,
 }
 
-impl<'c> Chain<'c> {
+impl<'c> UseDefChain<'c> {
     /// The way back from `value`, which `store` stores, to what may be a load; `None` if it does not begin with an operation.
     pub fn to(store: Op<'c>, mut value: Value<'c>) -> Result<Option<Self>, Reason<'c>> {
         let mut chain = Self {
@@ -157,7 +158,7 @@ fn only_computes(op: Op<'_>) -> bool {
 }
 
 /// Nothing is chosen if neither is zeros; an error if one of them is loaded from elsewhere than memory of the workgroup.
-fn not_zeros<'c>(op: Op<'c>, choice: [Value<'c>; 2]) -> Result<Option<Chain<'c>>, Reason<'c>> {
+fn not_zeros<'c>(op: Op<'c>, choice: [Value<'c>; 2]) -> Result<Option<UseDefChain<'c>>, Reason<'c>> {
     let loads = choice.into_iter().filter_map(Value::defining_op);
     let mut loads = loads.filter(|op| sides::loaded_memory(*op).is_some());
     match loads.next() {

@@ -1,14 +1,15 @@
-//! Which token keeps the frame that an address is in: the address is good for as long as somebody holds a reference to the token.
+//! Tracks which token owns the frame that an address points into: the address is good for as long as somebody
+//! holds a reference to the token.
 
 use async_mlir::ir::{Op, Value};
 use rustc_hash::FxHashMap;
 
 /// Of each function, addresses in frames, with the tokens that keep the frames.
-pub(super) type OwnersOfFunctions<'c> = FxHashMap<Op<'c>, Vec<(Value<'c>, Value<'c>)>>;
+pub(super) type FrameOwnersOfFunctions<'c> = FxHashMap<Op<'c>, Vec<(Value<'c>, Value<'c>)>>;
 
 /// The token of each address.
 #[derive(Default)]
-pub(super) struct Owners<'c> {
+pub(super) struct FrameOwners<'c> {
     token: FxHashMap<Value<'c>, Value<'c>>,
     addresses: FxHashMap<Value<'c>, Vec<Value<'c>>>,
 }
@@ -23,7 +24,7 @@ enum Keeper<'c> {
     Number(usize),
 }
 
-impl<'c> Owners<'c> {
+impl<'c> FrameOwners<'c> {
     pub(super) fn insert(&mut self, address: Value<'c>, token: Value<'c>) {
         self.token.insert(address, token);
         self.addresses.entry(token).or_default().push(address);

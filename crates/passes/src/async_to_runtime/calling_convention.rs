@@ -1,4 +1,4 @@
-//! What functions take and return in each of their forms, and where they fail.
+//! Lowers the arguments, returns and failures of functions, in each of their forms.
 
 use super::frames::{Frame, RUN};
 use super::instances::{Form, Instance, Instances, is_device_call};

@@ -1,6 +1,8 @@
-//! Tokens of `gpu` that tasks return, as upstream's `--gpu-async-region` has them.
+//! Removes tokens of `gpu` from the results of asynchronous regions, which return them in upstream's
+//! `--gpu-async-region`.
 //!
-//! A region of ours returns no token but its own. That waits for what is yielded, so it takes the place of the others.
+//! A region of ours returns no token but its own. That waits for what is yielded, so it takes the place of
+//! the others.
 
 use async_dialects::names::async_;
 use async_dialects::types::token;

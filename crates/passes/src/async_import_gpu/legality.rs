@@ -1,4 +1,4 @@
-//! What has no counterpart in `gpux`.
+//! Checks that all operations can be imported: reports those that have no counterpart in `gpux`.
 
 use crate::utils::signature::Signature;
 use async_mlir::gpu::is_gpu_token;

@@ -1,4 +1,4 @@
-//! Asynchronous regions of device code that do nothing but transfers.
+//! Converts asynchronous regions of device code that do nothing but transfers.
 
 use super::reason::Reason;
 use super::recognize::{Recognizer, Transfer};

@@ -1,10 +1,10 @@
-//! Regions become tasks, and values that may be pending become a token and an address, whoever runs the code.
+//! Rewrites regions as tasks, and values that may be pending as a token and an address.
 
-use super::completion::Completion;
+use super::completion_analysis::CompletionAnalysis;
+use super::frame_owners::FrameOwnersOfFunctions;
 use super::frames::Frame;
 use super::functions::Functions;
-use super::futures::{Pending, is_delivered, successor_operands};
-use super::owners::OwnersOfFunctions;
+use super::futures::{PendingValues, is_delivered, successor_operands};
 use crate::utils::emit::{self, At, Emitter, rt};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -32,7 +32,7 @@ struct Future<'c> {
 /// What the rewriting leaves for the steps after it.
 pub(super) struct Rewritten<'c> {
     /// Of each function, addresses in frames, with the tokens that keep the frames.
-    pub(super) owners: OwnersOfFunctions<'c>,
+    pub(super) owners: FrameOwnersOfFunctions<'c>,
     /// The frame of each task.
     pub(super) frames: FxHashMap<Op<'c>, Frame<'c>>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Rewritten<'c> {
 /// Rewrites all of `functions`.
 pub(super) fn rewrite<'c>(
     functions: &Functions<'c>,
-    pending: &Pending<'c>,
+    pending: &PendingValues<'c>,
     emitter: &Emitter<'c>,
 ) -> Result<Rewritten<'c>, PassError<'c>> {
     let mut rewriter = Rewriter {
@@ -98,7 +98,7 @@ pub(super) fn rewrite<'c>(
 
 struct Rewriter<'a, 'c> {
     functions: &'a Functions<'c>,
-    pending: &'a Pending<'c>,
+    pending: &'a PendingValues<'c>,
     emitter: &'a Emitter<'c>,
     futures: FxHashMap<Value<'c>, Future<'c>>,
     /// Operands that hand on a future as it is.
@@ -255,7 +255,7 @@ impl<'c> Rewriter<'_, 'c> {
 
     /// Has everything that hands on values to what is marked hand on tokens and addresses.
     fn hand_on(&mut self, function: Op<'c>) -> Result<(), PassError<'c>> {
-        let mut completion = Completion::with_tokens(function, self.tokens_of_regions());
+        let mut completion = CompletionAnalysis::with_tokens(function, self.tokens_of_regions());
         for block in function.region(0).blocks() {
             for op in block.ops() {
                 if let Some(callee) = self.functions.callee(op) {
@@ -381,7 +381,7 @@ impl<'c> Rewriter<'_, 'c> {
     /// Loads futures where they are used. Where it is not known that they are there, the runtime checks it.
     fn load(&mut self, function: Op<'c>) {
         let frees = self.freeing.contains(&function);
-        let mut completion = Completion::with_tokens(function, self.tokens_of_regions());
+        let mut completion = CompletionAnalysis::with_tokens(function, self.tokens_of_regions());
         for block in function.region(0).blocks() {
             for outer in block.ops() {
                 // What a region uses is captured before it starts.
