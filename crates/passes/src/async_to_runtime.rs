@@ -29,7 +29,7 @@ mod regions_to_tasks;
 
 use self::functions::Functions;
 use self::futures::PendingValues;
-use crate::utils::emit::Emitter;
+use crate::utils::llvm_builder::LlvmBuilder;
 use async_dialects::names::async_;
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
@@ -72,21 +72,21 @@ impl Pass for AsyncToRuntime {
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let functions = Functions::of(root)?;
-        let emitter = Emitter::new(root);
+        let builder = LlvmBuilder::new(root);
         let pending = PendingValues::of(&functions)?;
-        let rewritten = regions_to_tasks::rewrite(&functions, &pending, &emitter)?;
+        let rewritten = regions_to_tasks::rewrite(&functions, &pending, &builder)?;
         let status = cx.str("on-error") == "status";
-        let unused_name = |base: &str| emitter.unused_name(base);
+        let unused_name = |base: &str| builder.unused_name(base);
         let mut instances = instances::instantiate(&functions, status, &rewritten.owners, unused_name)?;
-        calling_convention::lower(&mut instances, rewritten.frames, &emitter)?;
+        calling_convention::lower(&mut instances, rewritten.frames, &builder)?;
         for instance in &instances.list {
-            references::count(instance, &instances.owners, &emitter);
+            references::count(instance, &instances.owners, &builder);
             if instance.suspends {
-                coroutines::expand(instance, &emitter)?;
+                coroutines::expand(instance, &builder)?;
             }
         }
-        emitter.check_declarations()?;
-        lower_types(root, emitter.ptr)
+        builder.check_declarations()?;
+        lower_types(root, builder.ptr)
     }
 }
 

@@ -6,8 +6,8 @@
 //! memory space. Kernels are classes of their own: where one takes memory of the device in all launches, its
 //! body says so, too, and else the launch casts.
 
+use crate::utils::equivalence_classes::EquivalenceClasses;
 use crate::utils::signature::{Signature, operand_segments};
-use crate::utils::value_classes::ValueClasses;
 use async_mlir::calls::{callee_name, is_call};
 use async_mlir::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
 use async_mlir::gpu::{MemorySpace, global_memory};
@@ -53,7 +53,7 @@ fn cast((op, index, ty): Cast<'_>) {
 /// Values that have to be of one memory space.
 struct Classes<'c> {
     also: i64,
-    of: ValueClasses<'c>,
+    of: EquivalenceClasses<'c>,
     /// For a class, the value by which it is memory of the device.
     device: FxHashMap<usize, Value<'c>>,
 }
@@ -62,7 +62,7 @@ impl<'c> Classes<'c> {
     fn new(also: i64) -> Self {
         Self {
             also,
-            of: ValueClasses::default(),
+            of: EquivalenceClasses::default(),
             device: FxHashMap::default(),
         }
     }

@@ -15,9 +15,9 @@ mod enclosing_block;
 
 use self::enclosing_block::enclosing_block;
 use super::convert::is_known;
-use crate::utils::carry::{self, Kind};
-use crate::utils::token_variable::{State, Variable};
-use crate::utils::value_classes::ValueClasses;
+use crate::utils::equivalence_classes::EquivalenceClasses;
+use crate::utils::region_values::{self, RegionKind};
+use crate::utils::token_variable::{TokenState, TokenVariable};
 use async_dialects::names::async_;
 use async_mlir::calls::is_call;
 use async_mlir::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
@@ -34,7 +34,7 @@ pub(super) fn to_dependencies(module: Op<'_>) -> Result<(), PassError<'_>> {
     ops.iter().try_for_each(|op| refuse_functions(*op))?;
     let mut streams: Vec<Stream> = Vec::new();
     let mut numbers: FxHashMap<usize, usize> = FxHashMap::default();
-    let mut classes = ValueClasses::default();
+    let mut classes = EquivalenceClasses::default();
     for &op in &ops {
         link(op, &mut classes);
     }
@@ -78,7 +78,7 @@ fn goes_to(op: Op<'_>) -> Option<Value<'_>> {
 }
 
 /// Puts tokens that may be of the same stream into one class.
-fn link<'c>(op: Op<'c>, classes: &mut ValueClasses<'c>) {
+fn link<'c>(op: Op<'c>, classes: &mut EquivalenceClasses<'c>) {
     let arguments = op
         .regions()
         .flat_map(Region::blocks)
@@ -204,7 +204,7 @@ impl<'c> Stream<'c> {
         };
         let around = block.parent_op();
         let is_entry = block.region().and_then(Region::first) == Some(block);
-        let repeats = !is_entry || around.and_then(carry::kind) != Some(Kind::Branch);
+        let repeats = !is_entry || around.and_then(region_values::region_kind) != Some(RegionKind::Branch);
         repeats
             && around.is_some_and(|around| {
                 self.creations
@@ -225,7 +225,7 @@ impl<'c> Stream<'c> {
     }
 }
 
-impl<'c> Variable<'c> for Stream<'c> {
+impl<'c> TokenVariable<'c> for Stream<'c> {
     fn ty(&self) -> Type<'c> {
         self.ty
     }
@@ -248,7 +248,7 @@ impl<'c> Variable<'c> for Stream<'c> {
             .results(&[self.ty])
     }
 
-    fn access(&self, op: Op<'c>, state: &State<'c>) -> Result<Option<State<'c>>, PassError<'c>> {
+    fn access(&self, op: Op<'c>, state: &TokenState<'c>) -> Result<Option<TokenState<'c>>, PassError<'c>> {
         if op.is(async_::REGION) {
             let message = "has a task use a stream from outside of it, and what else is put there meanwhile is not known";
             return Err(PassError::new(op, message)

@@ -16,7 +16,7 @@ use super::sides::Side;
 use super::sinking::{Pending, may_overlap};
 use crate::analysis::memory::{Access, Effects, base, effects};
 use crate::utils::builders::new_else;
-use crate::utils::carry::{lacks_else, pass_on};
+use crate::utils::region_values::{lacks_else, pass_on};
 use crate::utils::tokens::{join, ready};
 use async_mlir::control_flow::append;
 use async_mlir::gpu::is_workgroup;

@@ -2,7 +2,7 @@
 
 use super::frames::{Frame, RUN};
 use super::instances::{Form, Instance, Instances, is_device_call};
-use crate::utils::emit::{self, At, Emitter, branch_if, rt};
+use crate::utils::llvm_builder::{self, At, LlvmBuilder, branch_if, rt};
 use async_dialects::names::{async_, gpux_attr};
 use async_dialects::types::is_token;
 use async_mlir::calls::callee_name;
@@ -24,7 +24,7 @@ pub(super) type Frames<'c> = FxHashMap<String, (Frame<'c>, String)>;
 pub(super) fn lower<'c>(
     instances: &mut Instances<'c>,
     mut tasks: FxHashMap<Op<'c>, Frame<'c>>,
-    emitter: &Emitter<'c>,
+    builder: &LlvmBuilder<'c>,
 ) -> Result<(), PassError<'c>> {
     let mut frames = Frames::default();
     for instance in &instances.list {
@@ -35,9 +35,9 @@ pub(super) fn lower<'c>(
             let ty = function_type(function);
             let inputs = (0..ty.map_or(0, |ty| ty.input_count())).filter_map(|i| ty?.input(i).ok());
             let results = (0..ty.map_or(0, |ty| ty.result_count())).filter_map(|i| ty?.result(i).ok());
-            let frame = Frame::new(inputs.collect(), results.collect(), function, emitter)?;
+            let frame = Frame::new(inputs.collect(), results.collect(), function, builder)?;
             let name = name_of(function);
-            let description = frame.describe(&name, Some(&name), function.location(), emitter);
+            let description = frame.describe(&name, Some(&name), function.location(), builder);
             frames.insert(name, (frame, description));
         }
     }
@@ -46,7 +46,7 @@ pub(super) fn lower<'c>(
     for instance in list {
         let mut body = Body {
             instance,
-            emitter,
+            builder,
             instances,
             frames: &frames,
             token: None,
@@ -64,7 +64,7 @@ fn name_of(function: Op<'_>) -> String {
 
 struct Body<'a, 'c> {
     instance: Instance<'c>,
-    emitter: &'a Emitter<'c>,
+    builder: &'a LlvmBuilder<'c>,
     instances: &'a mut Instances<'c>,
     frames: &'a Frames<'c>,
     /// The token of the task, in the forms that have one.
@@ -104,7 +104,7 @@ impl<'c> Body<'_, 'c> {
         let Some(entry) = function.region(0).first() else {
             return;
         };
-        let ptr = self.emitter.ptr;
+        let ptr = self.builder.ptr;
         let (frame, _) = &self.frames[&name];
         let arguments: Vec<Value> = entry.args().collect();
         let token = entry.add_arg(ptr, location);
@@ -112,8 +112,8 @@ impl<'c> Body<'_, 'c> {
         if let Some(first) = entry.first() {
             let at = At::Before(first);
             for (index, argument) in arguments.iter().enumerate() {
-                let place = frame.input(pointer, index, location, at, self.emitter);
-                let value = self.emitter.load(place, argument.ty(), location, at);
+                let place = frame.input(pointer, index, location, at, self.builder);
+                let value = self.builder.load(place, argument.ty(), location, at);
                 self.instances.owners.replace(*argument, value);
                 argument.replace_all_uses_with(value);
             }
@@ -121,7 +121,7 @@ impl<'c> Body<'_, 'c> {
         for _ in &arguments {
             entry.erase_arg(0);
         }
-        let run = self.emitter.function(&name, RUN, location);
+        let run = self.builder.function(&name, RUN, location);
         run.region(0).take_body(function.region(0));
         function.erase();
         self.instance.function = run;
@@ -136,11 +136,11 @@ impl<'c> Body<'_, 'c> {
             return;
         };
         if self.instance.form == Form::InTask {
-            self.token = Some(entry.add_arg(self.emitter.ptr, function.location()));
+            self.token = Some(entry.add_arg(self.builder.ptr, function.location()));
         }
         let inputs: Vec<Type> = entry.args().map(Value::ty).collect();
         let results = (0..ty.result_count()).filter_map(|index| ty.result(index).ok());
-        let results: Vec<Type> = results.chain([self.emitter.int(32)]).collect();
+        let results: Vec<Type> = results.chain([self.builder.int(32)]).collect();
         let ty = FunctionType::new(function.context(), &inputs, &results);
         function.set_attr(attr::FUNCTION_TYPE, TypeAttribute::new(ty.into()).into());
         if self.instance.form == Form::BlockingStatus {
@@ -151,7 +151,7 @@ impl<'c> Body<'_, 'c> {
     }
 
     fn wait(&mut self, op: Op<'c>) {
-        let (location, emitter) = (op.location(), self.emitter);
+        let (location, builder) = (op.location(), self.builder);
         let Some(next) = op.next() else {
             return;
         };
@@ -159,21 +159,21 @@ impl<'c> Body<'_, 'c> {
             let at = At::Before(next);
             let state = match self.instance.form {
                 Form::Blocking => {
-                    let place = emitter.location(location, at);
-                    emitter.call(rt::AWAIT_OR_ABORT, &[token, place], None, location, at);
+                    let place = builder.location(location, at);
+                    builder.call(rt::AWAIT_OR_ABORT, &[token, place], None, location, at);
                     continue;
                 }
                 Form::BlockingStatus => {
-                    emitter.call(rt::AWAIT, &[token], Some(emitter.int(32)), location, at)
+                    builder.call(rt::AWAIT, &[token], Some(builder.int(32)), location, at)
                 }
                 Form::Task | Form::InTask | Form::Coroutine => {
                     OpBuilder::new(async_::AWAIT, location)
                         .operands(&[token])
                         .before(next);
-                    emitter.call(rt::STATE, &[token], Some(emitter.int(32)), location, at)
+                    builder.call(rt::STATE, &[token], Some(builder.int(32)), location, at)
                 }
             };
-            let failed = emitter.equals(state.result(0), rt::FAILED, location, at);
+            let failed = builder.equals(state.result(0), rt::FAILED, location, at);
             let fail = branch_on(failed, true, next, location);
             self.fail_from(token, fail, location);
         }
@@ -181,22 +181,22 @@ impl<'c> Body<'_, 'c> {
     }
 
     fn assert(&mut self, op: Op<'c>) {
-        let (location, emitter) = (op.location(), self.emitter);
+        let (location, builder) = (op.location(), self.builder);
         let Some(next) = op.next() else {
             return;
         };
         let message = op.str_attr(attr::MSG).unwrap_or_default().to_owned();
         let fail = branch_on(op.operand(0), false, next, location);
         let at = At::End(fail);
-        let place = emitter.location(location, at);
-        let text = emitter.string(&message, location, at);
+        let place = builder.location(location, at);
+        let text = builder.string(&message, location, at);
         if self.instance.form == Form::Blocking {
-            emitter.call(rt::ABORT, &[place, text], None, location, at);
-            emit::op(llvm::UNREACHABLE, &[], &[], location, at);
+            builder.call(rt::ABORT, &[place, text], None, location, at);
+            llvm_builder::op(llvm::UNREACHABLE, &[], &[], location, at);
         } else {
             match self.token {
-                Some(this) => emitter.call(rt::FAIL, &[this, place, text], None, location, at),
-                None => emitter.call(rt::NOTE_ERROR, &[place, text], None, location, at),
+                Some(this) => builder.call(rt::FAIL, &[this, place, text], None, location, at),
+                None => builder.call(rt::NOTE_ERROR, &[place, text], None, location, at),
             };
             self.leave(fail, location);
         }
@@ -204,7 +204,7 @@ impl<'c> Body<'_, 'c> {
     }
 
     fn device_call(&mut self, op: Op<'c>) {
-        let (location, emitter) = (op.location(), self.emitter);
+        let (location, builder) = (op.location(), self.builder);
         let (Some(this), Some(next)) = (self.token, op.next()) else {
             return;
         };
@@ -212,13 +212,13 @@ impl<'c> Body<'_, 'c> {
         let at = At::Before(next);
         let result = op.result(0);
         // A null pointer means failure, and a status of 0 success.
-        let is_pointer = result.ty() == emitter.ptr;
+        let is_pointer = result.ty() == builder.ptr;
         let number = if is_pointer {
-            emitter.pointer_to_int(result, location, at)
+            builder.pointer_to_int(result, location, at)
         } else {
             result
         };
-        let is_zero = emitter.equals(number, 0, location, at);
+        let is_zero = builder.equals(number, 0, location, at);
         let fail = branch_on(is_zero, is_pointer, next, location);
         self.leave(fail, location);
     }
@@ -234,13 +234,13 @@ impl<'c> Body<'_, 'c> {
             let in_task = callee.form == Form::InTask;
             let this: Vec<Value> = self.token.filter(|_| in_task).into_iter().collect();
             let kept = self.instances.owners.take(op.results());
-            let call = append(op, &this, &[self.emitter.int(32)]);
+            let call = append(op, &this, &[self.builder.int(32)]);
             self.instances.owners.put(kept, call.results());
             let Some(next) = call.next() else {
                 return;
             };
             let status = call.result(call.num_results() - 1);
-            let good = self.emitter.equals(status, 0, location, At::Before(next));
+            let good = self.builder.equals(status, 0, location, At::Before(next));
             let fail = branch_on(good, false, next, location);
             self.leave(fail, location);
         }
@@ -248,45 +248,45 @@ impl<'c> Body<'_, 'c> {
 
     /// Starts the callee as a task, waits for it, and takes its results from the frame.
     fn call_coroutine(&mut self, op: Op<'c>) {
-        let (location, emitter) = (op.location(), self.emitter);
+        let (location, builder) = (op.location(), self.builder);
         let frame = callee_name(op).and_then(|name| self.frames.get(name));
         let (Some(next), Some((frame, description))) = (op.next(), frame) else {
             return;
         };
         let at = At::Before(op);
-        let ty = emitter.address_of(description, location, at);
-        let token = emitter
-            .call(rt::CREATE, &[ty], Some(emitter.token), location, at)
+        let ty = builder.address_of(description, location, at);
+        let token = builder
+            .call(rt::CREATE, &[ty], Some(builder.token), location, at)
             .result(0);
-        let pointer = emitter
-            .call(rt::FRAME, &[token], Some(emitter.ptr), location, at)
+        let pointer = builder
+            .call(rt::FRAME, &[token], Some(builder.ptr), location, at)
             .result(0);
         self.instances.owners.insert(pointer, token);
         for (index, value) in op.operands().enumerate() {
-            let place = frame.input(pointer, index, location, at, emitter);
+            let place = frame.input(pointer, index, location, at, builder);
             self.instances.owners.insert(place, token);
-            emitter.store(value, place, location, at);
+            builder.store(value, place, location, at);
         }
-        emitter.call(rt::SUBMIT, &[token], None, location, at);
+        builder.call(rt::SUBMIT, &[token], None, location, at);
         OpBuilder::new(async_::AWAIT, location)
             .operands(&[token])
             .before(op);
-        let state = emitter
-            .call(rt::STATE, &[token], Some(emitter.int(32)), location, at)
+        let state = builder
+            .call(rt::STATE, &[token], Some(builder.int(32)), location, at)
             .result(0);
-        let failed = emitter.equals(state, rt::FAILED, location, at);
+        let failed = builder.equals(state, rt::FAILED, location, at);
         let fail = branch_on(failed, true, op, location);
         self.fail_from(token, fail, location);
         let mut results = Vec::new();
         for (index, ty) in frame.results().iter().enumerate() {
             let at = At::Before(next);
-            let place = frame.result(pointer, index, location, at, emitter);
+            let place = frame.result(pointer, index, location, at, builder);
             self.instances.owners.insert(place, token);
-            let value = emitter.load(place, *ty, location, at);
+            let value = builder.load(place, *ty, location, at);
             if is_token(*ty) {
                 // Nobody else looks at it, so its reference moves here.
-                let null = emitter.null(location, at);
-                emitter.store(null, place, location, at);
+                let null = builder.null(location, at);
+                builder.store(null, place, location, at);
             }
             results.push(value);
         }
@@ -298,10 +298,10 @@ impl<'c> Body<'_, 'c> {
 
     /// Lowers a return.
     fn give_back(&mut self, op: Op<'c>) {
-        let (location, at, emitter) = (op.location(), At::Before(op), self.emitter);
+        let (location, at, builder) = (op.location(), At::Before(op), self.builder);
         let form = self.instance.form;
         if form.has_status() {
-            let good = emitter.constant(32, 0, location, at);
+            let good = builder.constant(32, 0, location, at);
             let operands: Vec<Value> = op.operands().chain([good]).collect();
             op.set_operands(&operands);
         }
@@ -311,14 +311,14 @@ impl<'c> Body<'_, 'c> {
         let (frame, _) = &self.frames[&name_of(self.instance.function)];
         for (index, value) in op.operands().enumerate() {
             if index < frame.results().len() {
-                let place = frame.result(pointer, index, location, at, emitter);
-                emitter.store(value, place, location, at);
+                let place = frame.result(pointer, index, location, at, builder);
+                builder.store(value, place, location, at);
             } else {
-                emitter.call(rt::DEPEND, &[this, value], None, location, at);
+                builder.call(rt::DEPEND, &[this, value], None, location, at);
             }
         }
-        let done = emitter.constant(32, 0, location, at);
-        emit::op(llvm::RETURN, &[done], &[], location, at);
+        let done = builder.constant(32, 0, location, at);
+        llvm_builder::op(llvm::RETURN, &[done], &[], location, at);
         op.erase();
     }
 
@@ -327,19 +327,19 @@ impl<'c> Body<'_, 'c> {
         let at = At::End(block);
         match self.token {
             Some(this) => self
-                .emitter
+                .builder
                 .call(rt::FAIL_FROM, &[this, token], None, location, at),
-            None => self.emitter.call(rt::NOTE_ERROR_OF, &[token], None, location, at),
+            None => self.builder.call(rt::NOTE_ERROR_OF, &[token], None, location, at),
         };
         self.leave(block, location);
     }
 
     /// Ends `block` by returning that something has failed.
     fn leave(&self, block: Block<'c>, location: Location<'c>) {
-        let (at, emitter) = (At::End(block), self.emitter);
+        let (at, builder) = (At::End(block), self.builder);
         if self.instance.form.has_frame() {
-            let done = emitter.constant(32, 0, location, at);
-            emit::op(llvm::RETURN, &[done], &[], location, at);
+            let done = builder.constant(32, 0, location, at);
+            llvm_builder::op(llvm::RETURN, &[done], &[], location, at);
             return;
         }
         let ty = function_type(self.instance.function);
@@ -349,10 +349,10 @@ impl<'c> Body<'_, 'c> {
         results.pop();
         let mut values: Vec<Value> = results
             .into_iter()
-            .map(|ty| emitter.poison(ty, location, at))
+            .map(|ty| builder.poison(ty, location, at))
             .collect();
-        values.push(emitter.constant(32, 1, location, at));
-        emit::op(func::RETURN, &values, &[], location, at);
+        values.push(builder.constant(32, 1, location, at));
+        llvm_builder::op(func::RETURN, &values, &[], location, at);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::frame_owners::{FrameOwners, FrameOwnersOfFunctions};
 use super::functions::Functions;
-use crate::utils::emit::rt;
+use crate::utils::llvm_builder::rt;
 use async_dialects::names::async_;
 use async_mlir::calls::callee_name;
 use async_mlir::ir::{Block, Mapping, Op, str_attr};

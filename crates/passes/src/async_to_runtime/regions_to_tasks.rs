@@ -5,7 +5,7 @@ use super::frame_owners::FrameOwnersOfFunctions;
 use super::frames::Frame;
 use super::functions::Functions;
 use super::futures::{PendingValues, is_delivered, successor_operands};
-use crate::utils::emit::{self, At, Emitter, rt};
+use crate::utils::llvm_builder::{self, At, LlvmBuilder, rt};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::calls::callee_name;
@@ -41,12 +41,12 @@ pub(super) struct Rewritten<'c> {
 pub(super) fn rewrite<'c>(
     functions: &Functions<'c>,
     pending: &PendingValues<'c>,
-    emitter: &Emitter<'c>,
+    builder: &LlvmBuilder<'c>,
 ) -> Result<Rewritten<'c>, PassError<'c>> {
     let mut rewriter = Rewriter {
         functions,
         pending,
-        emitter,
+        builder,
         futures: FxHashMap::default(),
         handed_on: FxHashSet::default(),
         complete: FxHashSet::default(),
@@ -72,7 +72,7 @@ pub(super) fn rewrite<'c>(
     for &task in &functions.tasks {
         let frame = rewriter.frame(task)?;
         let name = task.str_attr(attr::SYM_NAME).unwrap_or_default();
-        let ty = frame.describe(name, Some(name), task.location(), emitter);
+        let ty = frame.describe(name, Some(name), task.location(), builder);
         rewriter.out.frames.insert(task, frame);
         types.insert(task, ty);
     }
@@ -99,7 +99,7 @@ pub(super) fn rewrite<'c>(
 struct Rewriter<'a, 'c> {
     functions: &'a Functions<'c>,
     pending: &'a PendingValues<'c>,
-    emitter: &'a Emitter<'c>,
+    builder: &'a LlvmBuilder<'c>,
     futures: FxHashMap<Value<'c>, Future<'c>>,
     /// Operands that hand on a future as it is.
     handed_on: FxHashSet<(Op<'c>, usize)>,
@@ -153,8 +153,8 @@ impl<'c> Rewriter<'_, 'c> {
             for argument in block.args().collect::<Vec<_>>() {
                 if self.pending.values.contains(&argument) {
                     let ty = argument.ty();
-                    let place = block.add_arg(self.emitter.ptr, argument.location());
-                    argument.set_type(self.emitter.token);
+                    let place = block.add_arg(self.builder.ptr, argument.location());
+                    argument.set_type(self.builder.token);
                     let owner = argument;
                     self.future(argument, Future { owner, place, ty });
                 }
@@ -168,7 +168,7 @@ impl<'c> Rewriter<'_, 'c> {
         let values = self.functions.num_task_values(task);
         let ty = function_type(task);
         let results = (0..values).filter_map(|index| ty?.result(index).ok()).collect();
-        Frame::new(inputs, results, task, self.emitter)
+        Frame::new(inputs, results, task, self.builder)
     }
 
     /// The same for results of calls and selections.
@@ -182,14 +182,14 @@ impl<'c> Rewriter<'_, 'c> {
                     continue;
                 }
                 if op.is(func::CALL) {
-                    let places = vec![self.emitter.ptr; marked.len()];
+                    let places = vec![self.builder.ptr; marked.len()];
                     let count = op.num_results();
                     let op = append(op, &[], &places);
                     for (number, index) in marked.into_iter().enumerate() {
                         let owner = op.result(index);
                         let ty = owner.ty();
                         let place = op.result(count + number);
-                        owner.set_type(self.emitter.token);
+                        owner.set_type(self.builder.token);
                         self.future(owner, Future { owner, place, ty });
                     }
                 } else {
@@ -199,8 +199,8 @@ impl<'c> Rewriter<'_, 'c> {
                     let place = op.clone_detached();
                     place.move_after(op);
                     let place = place.result(0);
-                    place.set_type(self.emitter.ptr);
-                    owner.set_type(self.emitter.token);
+                    place.set_type(self.builder.ptr);
+                    owner.set_type(self.builder.token);
                     self.future(owner, Future { owner, place, ty });
                 }
             }
@@ -223,12 +223,12 @@ impl<'c> Rewriter<'_, 'c> {
                 let Some(task) = self.functions.callee(call) else {
                     continue;
                 };
-                let ty = self.emitter.address_of(&types[&task], location, at);
+                let ty = self.builder.address_of(&types[&task], location, at);
                 let (owner, pointer) = self.create(ty, location, at);
                 let frame = self.out.frames[&task].clone();
                 for (index, value) in region.results().skip(1).enumerate() {
                     if value.has_uses() {
-                        let place = frame.result(pointer, index, location, at, self.emitter);
+                        let place = frame.result(pointer, index, location, at, self.builder);
                         let ty = value.ty();
                         self.future(value, Future { owner, place, ty });
                     }
@@ -242,11 +242,11 @@ impl<'c> Rewriter<'_, 'c> {
 
     /// A new token and its frame.
     fn create(&mut self, ty: Value<'c>, location: Location<'c>, at: At<'c>) -> (Value<'c>, Value<'c>) {
-        let (emitter, ptr) = (self.emitter, self.emitter.ptr);
-        let token = emitter
-            .call(rt::CREATE, &[ty], Some(emitter.token), location, at)
+        let (builder, ptr) = (self.builder, self.builder.ptr);
+        let token = builder
+            .call(rt::CREATE, &[ty], Some(builder.token), location, at)
             .result(0);
-        let frame = emitter
+        let frame = builder
             .call(rt::FRAME, &[token], Some(ptr), location, at)
             .result(0);
         self.owns(token, frame);
@@ -355,18 +355,18 @@ impl<'c> Rewriter<'_, 'c> {
 
     /// A token that is complete, with `value` in its frame.
     fn boxed(&mut self, value: Value<'c>, at: Op<'c>) -> Result<Future<'c>, PassError<'c>> {
-        let (emitter, ty) = (self.emitter, value.ty());
-        let frame = Frame::new(Vec::new(), vec![ty], at, emitter)?;
+        let (builder, ty) = (self.builder, value.ty());
+        let frame = Frame::new(Vec::new(), vec![ty], at, builder)?;
         let (location, at) = (at.location(), At::Before(at));
         let name = self.boxes.entry(ty).or_insert_with(|| {
-            let place = Location::unknown(emitter.context());
-            frame.describe("asyncopt_value", None, place, emitter)
+            let place = Location::unknown(builder.context());
+            frame.describe("asyncopt_value", None, place, builder)
         });
         let name = name.clone();
-        let description = emitter.address_of(&name, location, at);
+        let description = builder.address_of(&name, location, at);
         let (owner, place) = self.create(description, location, at);
-        emitter.store(value, place, location, at);
-        emitter.call(rt::SUBMIT, &[owner], None, location, at);
+        builder.store(value, place, location, at);
+        builder.call(rt::SUBMIT, &[owner], None, location, at);
         Ok(Future { owner, place, ty })
     }
 
@@ -398,12 +398,12 @@ impl<'c> Rewriter<'_, 'c> {
                             let is_there =
                                 self.complete.contains(&owner) || completion.is_complete(owner, before);
                             if !is_there && !frees {
-                                let place = self.emitter.location(op.location(), at);
+                                let place = self.builder.location(op.location(), at);
                                 let operands = [owner, place];
-                                self.emitter
+                                self.builder
                                     .call(rt::EXPECT_COMPLETE, &operands, None, op.location(), at);
                             }
-                            let loaded = self.emitter.load(future.place, future.ty, op.location(), at);
+                            let loaded = self.builder.load(future.place, future.ty, op.location(), at);
                             op.set_operand(index, loaded);
                         }
                     }
@@ -418,7 +418,7 @@ impl<'c> Rewriter<'_, 'c> {
 
     /// Has `function`, a task that runs although a dependency has failed, free nothing if what allocates has failed.
     fn free_what_is_there(&self, function: Op<'c>) {
-        let emitter = self.emitter;
+        let builder = self.builder;
         let owners: Vec<Value> = function
             .region(0)
             .first()
@@ -430,14 +430,15 @@ impl<'c> Rewriter<'_, 'c> {
         for op in ops.filter(|op| is_dealloc(*op)) {
             let (location, at) = (op.location(), At::Before(op));
             for &owner in &owners {
-                let i32 = Some(emitter.int(32));
-                let results = emitter
+                let i32 = Some(builder.int(32));
+                let results = builder
                     .call(rt::HAS_RESULTS, &[owner], i32, location, at)
                     .result(0);
-                let are_missing = emitter.equals(results, 0, location, at);
-                let null = emitter.null(location, at);
+                let are_missing = builder.equals(results, 0, location, at);
+                let null = builder.null(location, at);
                 let operands = [are_missing, null, op.operand(DEALLOC_POINTER)];
-                let pointer = emit::op(arith::SELECT, &operands, &[emitter.ptr], location, at).result(0);
+                let pointer =
+                    llvm_builder::op(arith::SELECT, &operands, &[builder.ptr], location, at).result(0);
                 op.set_operand(DEALLOC_POINTER, pointer);
             }
         }
@@ -450,18 +451,18 @@ impl<'c> Rewriter<'_, 'c> {
                 let (location, at) = (op.location(), At::Before(op));
                 match op.name() {
                     async_::JOIN => {
-                        let null = self.emitter.null(location, at);
-                        let ty = Some(self.emitter.token);
-                        let join = self.emitter.call(rt::CREATE, &[null], ty, location, at).result(0);
+                        let null = self.builder.null(location, at);
+                        let ty = Some(self.builder.token);
+                        let join = self.builder.call(rt::CREATE, &[null], ty, location, at).result(0);
                         for token in op.operands() {
-                            self.emitter.call(rt::DEPEND, &[join, token], None, location, at);
+                            self.builder.call(rt::DEPEND, &[join, token], None, location, at);
                         }
-                        self.emitter.call(rt::SUBMIT, &[join], None, location, at);
+                        self.builder.call(rt::SUBMIT, &[join], None, location, at);
                         op.replace_with(&[join]);
                     }
-                    async_::READY => op.replace_with(&[self.emitter.null(location, at)]),
+                    async_::READY => op.replace_with(&[self.builder.null(location, at)]),
                     ub::POISON if is_token(op.result(0).ty()) => {
-                        op.replace_with(&[self.emitter.null(location, at)]);
+                        op.replace_with(&[self.builder.null(location, at)]);
                     }
                     _ => {}
                 }
@@ -471,7 +472,7 @@ impl<'c> Rewriter<'_, 'c> {
 
     /// Fills in what tasks take, and starts them.
     fn submit_tasks(&mut self) {
-        let emitter = self.emitter;
+        let builder = self.builder;
         for (region, token, pointer) in std::mem::take(&mut self.regions) {
             let (location, at) = (region.location(), At::Before(region));
             let Ok(call) = self.functions.task_call(region) else {
@@ -485,20 +486,20 @@ impl<'c> Rewriter<'_, 'c> {
                 continue;
             };
             for (index, value) in call.operands().enumerate() {
-                let place = frame.input(pointer, index, location, at, emitter);
-                emitter.store(value, place, location, at);
+                let place = frame.input(pointer, index, location, at, builder);
+                builder.store(value, place, location, at);
             }
             for dependency in region.operands() {
-                emitter.call(rt::DEPEND, &[token, dependency], None, location, at);
+                builder.call(rt::DEPEND, &[token, dependency], None, location, at);
             }
             if self
                 .functions
                 .callee(call)
                 .is_some_and(|task| self.freeing.contains(&task))
             {
-                emitter.call(rt::RUN_ALWAYS, &[token], None, location, at);
+                builder.call(rt::RUN_ALWAYS, &[token], None, location, at);
             }
-            emitter.call(rt::SUBMIT, &[token], None, location, at);
+            builder.call(rt::SUBMIT, &[token], None, location, at);
             debug_assert!(
                 region
                     .results()
@@ -519,8 +520,8 @@ impl<'c> Rewriter<'_, 'c> {
             .collect();
         for index in 0..ty.result_count() {
             if self.pending.results.contains(&(function, index)) {
-                results[index] = self.emitter.token;
-                results.push(self.emitter.ptr);
+                results[index] = self.builder.token;
+                results.push(self.builder.ptr);
             }
         }
         // Attributes are of the types before.

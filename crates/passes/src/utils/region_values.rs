@@ -6,9 +6,9 @@
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{affine, memref, scf};
 
-/// How values go through an operation.
+/// How values pass through an operation with regions.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RegionKind {
     /// As operands, arguments, and what blocks pass on.
     Loop,
     /// Only out.
@@ -16,11 +16,11 @@ pub(crate) enum Kind {
 }
 
 /// How values go through `op`, if they can.
-pub(crate) fn kind(op: Op<'_>) -> Option<Kind> {
+pub(crate) fn region_kind(op: Op<'_>) -> Option<RegionKind> {
     match op.name() {
-        scf::FOR | scf::WHILE | affine::FOR => Some(Kind::Loop),
+        scf::FOR | scf::WHILE | affine::FOR => Some(RegionKind::Loop),
         scf::IF | affine::IF | scf::INDEX_SWITCH | scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => {
-            Some(Kind::Branch)
+            Some(RegionKind::Branch)
         }
         _ => None,
     }

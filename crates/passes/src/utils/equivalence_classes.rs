@@ -5,14 +5,14 @@ use rustc_hash::FxHashMap;
 
 /// Values, each in one class.
 #[derive(Default)]
-pub(crate) struct ValueClasses<'c> {
+pub(crate) struct EquivalenceClasses<'c> {
     numbers: FxHashMap<Value<'c>, usize>,
     values: Vec<Value<'c>>,
     /// For each value, one of its class that stands for it, by way of others.
     parents: Vec<usize>,
 }
 
-impl<'c> ValueClasses<'c> {
+impl<'c> EquivalenceClasses<'c> {
     /// All values that were asked for.
     pub(crate) fn values(&self) -> Vec<Value<'c>> {
         self.values.clone()

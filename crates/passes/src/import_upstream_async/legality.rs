@@ -1,4 +1,4 @@
-//! Refuses operations that have no counterpart in our dialect.
+//! Checks that all operations can be imported: reports those that have no counterpart in our dialect.
 
 use crate::utils::signature::Signature;
 use async_dialects::names::{async_, upstream_async};

@@ -1,4 +1,4 @@
-//! Initializes the mbarriers before all loads, and invalidates them after.
+//! Emits `nvgpu.mbarrier.init` before all loads, and `mbarrier.inval` after them.
 
 use super::Emitter;
 use crate::analysis::warps::WARP;

@@ -77,8 +77,8 @@ pub(crate) enum At<'c> {
     End(Block<'c>),
 }
 
-/// Makes operations in one module.
-pub(crate) struct Emitter<'c> {
+/// Builds operations in one module, and declares what they need there.
+pub(crate) struct LlvmBuilder<'c> {
     module: Op<'c>,
     names: RefCell<FxHashSet<String>>,
     /// Symbols that the module has had from the beginning.
@@ -96,7 +96,7 @@ pub(crate) struct Emitter<'c> {
     pub(crate) token: Type<'c>,
 }
 
-impl<'c> Emitter<'c> {
+impl<'c> LlvmBuilder<'c> {
     pub(crate) fn new(module: Op<'c>) -> Self {
         let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
         let symbols = ops.filter_map(|op| Some((op.str_attr(attr::SYM_NAME)?.to_owned(), op)));
