@@ -1,7 +1,7 @@
 //! Analyses of IR, and the graphs that they build of it for `tokenflow`.
 //!
 //! [`mod@cfg`] says how control passes between blocks and regions, through MLIR's interfaces alone;
-//! [`vocabulary`] what single operations mean to the counting of groups, in our dialects or upstream's;
+//! [`op_classifier`] what single operations do to the counting of groups, in our dialects or upstream's;
 //! [`memory`] which buffers they access. From these are built [`skeleton`], which groups are counted on,
 //! [`phase_skeleton`], which phases of mbarriers are planned on, and [`buffer_flow`], which live ranges of
 //! buffers are computed on, with [`buffer_uses`]; [`buffer_parts`] tells parts of one buffer apart, and
@@ -31,6 +31,6 @@ pub mod thread_values;
 pub mod token_origins;
 pub mod warps;
 
+pub mod op_classifier;
 pub mod phase_skeleton;
 pub mod uniformity;
-pub mod vocabulary;

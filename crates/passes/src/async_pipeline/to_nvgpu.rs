@@ -10,8 +10,8 @@
 //! **Refusals.** What `nvgpu` can't say: other engines, tokens that go where they can't be followed, and a
 //! join that is passed on, unless one of its groups is made after all the others: groups complete in order.
 
+use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::skeleton::{self, Skeleton};
-use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::own_ops;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, joined_tokens, refuse_token_arguments};
 use async_dialects::names::{async_, gpux, gpux_attr};
@@ -30,7 +30,7 @@ pub(super) fn to_nvgpu<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
     refuse_token_arguments(function)?;
     inline_async_regions(function)?;
     await_dependencies(function);
-    let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &FxHashSet::default());
+    let skeleton = skeleton::read(function, &AsyncOpClassifier::default(), &FxHashSet::default());
     if let Some(&(op, _)) = skeleton.escapes.first() {
         return Err(refusal(op, "hands on a token to where nvgpu has none"));
     }

@@ -4,8 +4,8 @@
 
 use super::convert::{TokenSources, commit_with_token};
 use super::counted_queue::CountedQueue;
+use crate::analysis::op_classifier::NvgpuOpClassifier;
 use crate::analysis::skeleton;
-use crate::analysis::vocabulary::NvgpuVocabulary;
 use crate::utils::builders::new_else;
 use crate::utils::erase::erase_tokens;
 use crate::utils::region_values::{RegionKind, lacks_else, pass_on, region_kind};
@@ -245,7 +245,7 @@ fn clean<'c>(code: Op<'c>, obsolete: Vec<Op<'c>>) {
             op.set_operands(&[]);
         }
         let context = code.context();
-        let skeleton = skeleton::read(code, &NvgpuVocabulary::new(context), &FxHashSet::default());
+        let skeleton = skeleton::read(code, &NvgpuOpClassifier::new(context), &FxHashSet::default());
         erase_tokens(code, &skeleton, &|value| value.ty() == copy_token(context), false);
     }
     for op in obsolete {

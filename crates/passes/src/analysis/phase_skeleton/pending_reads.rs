@@ -5,8 +5,8 @@
 //! that pass them on, since a token that may stand for reads of more than [`MAX_BUFFERS`] buffers stands for reads of any.
 
 use super::accesses::{BufferNumbering, is_warpgroup_reader};
+use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::skeleton;
-use crate::analysis::vocabulary::AsyncVocabulary;
 use async_dialects::names::async_;
 use async_mlir::ir::{Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -53,7 +53,7 @@ impl<'c> PendingReads<'c> {
         if readers.is_empty() {
             return Self { by_token };
         }
-        let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &FxHashSet::default());
+        let skeleton = skeleton::read(function, &AsyncOpClassifier::default(), &FxHashSet::default());
         let mut read = vec![ReadBuffers::default(); skeleton.program.tokens as usize];
         let mut flows = vec![Vec::new(); read.len()];
         for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {

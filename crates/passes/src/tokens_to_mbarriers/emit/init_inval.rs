@@ -1,4 +1,4 @@
-//! Emits `nvgpu.mbarrier.init` before all loads, and `mbarrier.inval` after them.
+//! Emits `nvgpu.mbarrier.init` before all loads, and `nvvm.mbarrier.inval` after them.
 
 use super::Emitter;
 use crate::analysis::warps::WARP;

@@ -19,7 +19,7 @@ pub(crate) fn pending_limit_message(queue: GroupQueue) -> String {
 
 /// What an operation means to the counting of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meaning<'c> {
+pub enum OpClass<'c> {
     /// Issues an asynchronous operation, which joins the open group.
     Issue {
         /// Its queue.
@@ -55,13 +55,13 @@ pub enum Meaning<'c> {
     Other,
 }
 
-/// The meaning of operations in one family of dialects.
-pub trait Vocabulary<'c> {
+/// Classifies operations of one family of dialects by their effect on group counting.
+pub trait OpClassifier<'c> {
     /// Returns true if values of type `ty` are the tokens whose awaits are translated.
     fn is_token(&self, ty: Type<'c>) -> bool;
 
-    /// What `op` means.
-    fn meaning(&self, op: Op<'c>) -> Meaning<'c>;
+    /// What `op` does.
+    fn classify(&self, op: Op<'c>) -> OpClass<'c>;
 
     /// Returns true if `op` is to be found again in the skeleton: an await of nothing stands for it there, before what
     /// it means.
@@ -81,12 +81,12 @@ pub trait Vocabulary<'c> {
 /// The `async` dialect, and every operation that completes in groups; those without a token of that dialect take part as
 /// given.
 #[derive(Default)]
-pub struct AsyncVocabulary<'c> {
+pub struct AsyncOpClassifier<'c> {
     /// Awaits whose tokens waits of the program complete before.
     pub covered: FxHashSet<Op<'c>>,
 }
 
-impl<'c> Vocabulary<'c> for AsyncVocabulary<'c> {
+impl<'c> OpClassifier<'c> for AsyncOpClassifier<'c> {
     fn is_token(&self, ty: Type<'c>) -> bool {
         is_token(ty)
     }
@@ -95,12 +95,12 @@ impl<'c> Vocabulary<'c> for AsyncVocabulary<'c> {
         self.covered.contains(&op)
     }
 
-    fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
+    fn classify(&self, op: Op<'c>) -> OpClass<'c> {
         match op.name() {
-            async_::AWAIT => Meaning::Await(op.operands().collect()),
-            async_::READY => Meaning::Join(op.result(0), Vec::new()),
-            async_::JOIN => Meaning::Join(op.result(0), op.operands().collect()),
-            _ => meaning_to_groups(op, |token| self.is_token(token.ty())),
+            async_::AWAIT => OpClass::Await(op.operands().collect()),
+            async_::READY => OpClass::Join(op.result(0), Vec::new()),
+            async_::JOIN => OpClass::Join(op.result(0), op.operands().collect()),
+            _ => classify_by_group_effect(op, |token| self.is_token(token.ty())),
         }
     }
 
@@ -108,12 +108,12 @@ impl<'c> Vocabulary<'c> for AsyncVocabulary<'c> {
 }
 
 /// Upstream's `nvgpu` dialect, whose commit points are given.
-pub struct NvgpuVocabulary<'c> {
+pub struct NvgpuOpClassifier<'c> {
     token: Type<'c>,
 }
 
-impl<'c> NvgpuVocabulary<'c> {
-    /// The vocabulary in a context that has the `nvgpu` dialect loaded.
+impl<'c> NvgpuOpClassifier<'c> {
+    /// The classifier in a context that has the `nvgpu` dialect loaded.
     pub fn new(context: &'c Context) -> Self {
         Self {
             token: copy_token(context),
@@ -121,16 +121,16 @@ impl<'c> NvgpuVocabulary<'c> {
     }
 }
 
-impl<'c> Vocabulary<'c> for NvgpuVocabulary<'c> {
+impl<'c> OpClassifier<'c> for NvgpuOpClassifier<'c> {
     fn is_token(&self, ty: Type<'c>) -> bool {
         ty == self.token
     }
 
-    fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
+    fn classify(&self, op: Op<'c>) -> OpClass<'c> {
         if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
-            Meaning::Await(op.operands().collect())
+            OpClass::Await(op.operands().collect())
         } else {
-            meaning_to_groups(op, |token| self.is_token(token.ty()))
+            classify_by_group_effect(op, |token| self.is_token(token.ty()))
         }
     }
 
@@ -138,25 +138,25 @@ impl<'c> Vocabulary<'c> for NvgpuVocabulary<'c> {
 }
 
 /// What `op` means to the groups of its queue; of its tokens those that `is_token` knows.
-fn meaning_to_groups<'c>(op: Op<'c>, is_token: impl Fn(&Value<'c>) -> bool) -> Meaning<'c> {
+fn classify_by_group_effect<'c>(op: Op<'c>, is_token: impl Fn(&Value<'c>) -> bool) -> OpClass<'c> {
     let Some((completion, queue)) = Completion::of(op).and_then(|c| Some((c, c.queue?))) else {
-        return Meaning::Other;
+        return OpClass::Other;
     };
     let Completion { done, read, .. } = completion;
     let token = done.filter(&is_token);
     match completion.effect {
-        GroupEffect::Issue => Meaning::Issue {
+        GroupEffect::Issue => OpClass::Issue {
             queue,
             token,
             read: read.filter(&is_token),
             block_wide: completion.scope == ExecutionScope::Block,
         },
-        GroupEffect::Commit => Meaning::Commit { queue, token },
-        GroupEffect::Wait => Meaning::Wait {
+        GroupEffect::Commit => OpClass::Commit { queue, token },
+        GroupEffect::Wait => OpClass::Wait {
             queue,
             n: completion.pending,
             read: completion.waits_for_reads,
         },
-        GroupEffect::None => Meaning::Other,
+        GroupEffect::None => OpClass::Other,
     }
 }
