@@ -2,8 +2,10 @@
 //!
 //! - [`tokens`] adds and rewrites awaits, [`mod@erase`] removes tokens, [`complete_tokens`] tracks which are
 //!   complete, and [`token_variable`] constructs SSA form for what has tokens as its state.
-//! - [`builders`] builds operations of device code, [`llvm_builder`] those of host code that calls the runtime.
-//! - [`region_values`] passes values through operations with regions; [`signature`] changes the types of functions.
+//! - [`builders`] builds operations of device code, [`llvm_builder`] those of host code that calls the
+//!   runtime.
+//! - [`region_values`] passes values through operations with regions; [`signature`] changes the types of
+//!   functions.
 //! - [`device`] finds device code; [`block_wide`] is for operations that all threads execute and one issues;
 //!   [`warps`] builds conditions on the number of a warp.
 //! - [`launches`] lowers what host code passes to kernels; [`chip`] knows GPUs.

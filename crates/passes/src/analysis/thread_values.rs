@@ -113,7 +113,8 @@ impl<'c> ThreadValues<'c> {
         rotation::periodic(*self.loops.get(&around)?, values)
     }
 
-    /// What would take one of `values` in the iteration after the last one of the loop `around`, which are periodic in it.
+    /// What would take one of `values` in the iteration after the last one of the loop `around`, which are
+    /// periodic in it.
     pub fn periodic_after(&mut self, around: Op<'c>, values: Vec<i64>) -> Option<ThreadValue> {
         let period = u64::try_from(values.len()).ok().filter(|period| *period > 0)?;
         if let Some(trips) = constant_trip_count(around) {

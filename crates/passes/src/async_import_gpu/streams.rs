@@ -16,7 +16,7 @@ mod enclosing_block;
 use self::enclosing_block::enclosing_block;
 use super::convert::is_known;
 use crate::utils::equivalence_classes::EquivalenceClasses;
-use crate::utils::region_values::{self, RegionKind};
+use crate::utils::region_values::{self, RegionOpKind};
 use crate::utils::token_variable::{TokenState, TokenVariable};
 use async_dialects::names::async_;
 use async_mlir::calls::is_call;
@@ -204,7 +204,8 @@ impl<'c> Stream<'c> {
         };
         let around = block.parent_op();
         let is_entry = block.region().and_then(Region::first) == Some(block);
-        let repeats = !is_entry || around.and_then(region_values::region_kind) != Some(RegionKind::Branch);
+        let repeats =
+            !is_entry || around.and_then(region_values::region_op_kind) != Some(RegionOpKind::Branch);
         repeats
             && around.is_some_and(|around| {
                 self.creations

@@ -42,7 +42,8 @@ impl<'c> FunctionInfo<'c> {
     }
 }
 
-/// Checks that accesses stay in order. Returns how many versions buffers need, and which reads come before an await already.
+/// Checks that accesses stay in order. Returns how many versions buffers need, and the reads that are
+/// unawaited in the loop as it is written.
 pub(super) fn check<'c>(
     body: &Body<'c>,
     accesses: &Accesses<'c>,

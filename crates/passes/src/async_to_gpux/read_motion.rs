@@ -8,7 +8,8 @@ use async_mlir::ir::{Block, Op};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// The operations of a block that may clobber global memory, and so can't be between a read and where it is moved to.
+/// The operations of a block that may clobber global memory, and so can't be between a read and where it is
+/// moved to.
 pub(super) struct Clobbers<'c> {
     positions: FxHashMap<Op<'c>, usize>,
     fences: Vec<(usize, Op<'c>)>,

@@ -5,7 +5,7 @@ use super::accesses::AccessKinds;
 use crate::analysis::op_classifier::{NvgpuOpClassifier, OpClass, OpClassifier};
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::utils::device::own_ops;
-use crate::utils::region_values::{RegionKind, region_kind};
+use crate::utils::region_values::{RegionOpKind, region_op_kind};
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::types::is_token;
 use async_mlir::calls::is_call;
@@ -107,7 +107,7 @@ impl<'c> CountedQueue<'c> {
         let number = position.and_then(|position| u8::try_from(position).ok());
         let shapes = skeleton.graphs.iter().map(|(op, regions)| Shape {
             regions: regions.clone(),
-            is_loop: *op != code && region_kind(*op) == Some(RegionKind::Loop),
+            is_loop: *op != code && region_op_kind(*op) == Some(RegionOpKind::Loop),
         });
         let mut counted = Self {
             number: Queue(number.unwrap_or(u8::MAX)),
@@ -204,7 +204,7 @@ fn check_op<'c>(
         if !around.insert(outer) {
             break;
         }
-        if region_kind(outer).is_none() {
+        if region_op_kind(outer).is_none() {
             let why = format!("tokens can't be carried through '{}'", outer.name());
             return Err(Refusal::new(outer, why));
         }

@@ -8,7 +8,7 @@ use crate::analysis::op_classifier::NvgpuOpClassifier;
 use crate::analysis::skeleton;
 use crate::utils::builders::new_else;
 use crate::utils::erase::erase_tokens;
-use crate::utils::region_values::{RegionKind, lacks_else, pass_on, region_kind};
+use crate::utils::region_values::{RegionOpKind, lacks_else, pass_on, region_op_kind};
 use crate::utils::tokens::{await_before, ready};
 use async_dialects::names::async_;
 use async_dialects::types::token;
@@ -148,7 +148,7 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     fn is_loop(&self, graph: usize) -> bool {
-        graph > 0 && region_kind(self.ops[graph]) == Some(RegionKind::Loop)
+        graph > 0 && region_op_kind(self.ops[graph]) == Some(RegionOpKind::Loop)
     }
 
     /// Makes the joins, which join nothing yet.

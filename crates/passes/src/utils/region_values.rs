@@ -8,7 +8,7 @@ use async_mlir::names::{affine, memref, scf};
 
 /// How values pass through an operation with regions.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RegionKind {
+pub(crate) enum RegionOpKind {
     /// As operands, arguments, and what blocks pass on.
     Loop,
     /// Only out.
@@ -16,11 +16,11 @@ pub(crate) enum RegionKind {
 }
 
 /// How values go through `op`, if they can.
-pub(crate) fn region_kind(op: Op<'_>) -> Option<RegionKind> {
+pub(crate) fn region_op_kind(op: Op<'_>) -> Option<RegionOpKind> {
     match op.name() {
-        scf::FOR | scf::WHILE | affine::FOR => Some(RegionKind::Loop),
+        scf::FOR | scf::WHILE | affine::FOR => Some(RegionOpKind::Loop),
         scf::IF | affine::IF | scf::INDEX_SWITCH | scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => {
-            Some(RegionKind::Branch)
+            Some(RegionOpKind::Branch)
         }
         _ => None,
     }

@@ -5,7 +5,7 @@
 //! is complete when all of them are goes on.
 
 use super::builders::new_else;
-use super::region_values::{self, RegionKind, pass_on};
+use super::region_values::{self, RegionOpKind, pass_on};
 use async_mlir::control_flow::{append, append_to_branch};
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::{Location, Type};
@@ -68,12 +68,12 @@ pub(crate) trait TokenVariable<'c> {
             }
             return Ok(state);
         }
-        let kind = region_values::region_kind(op).ok_or_else(|| self.refusal(op))?;
+        let kind = region_values::region_op_kind(op).ok_or_else(|| self.refusal(op))?;
         let start = self.one(op, &state);
-        let inits: &[Value] = if kind == RegionKind::Loop { &[start] } else { &[] };
+        let inits: &[Value] = if kind == RegionOpKind::Loop { &[start] } else { &[] };
         let op = append(op, inits, &[self.ty()]);
         for first in op.regions().filter_map(Region::first) {
-            let start = if kind == RegionKind::Loop {
+            let start = if kind == RegionOpKind::Loop {
                 first.add_arg(self.ty(), op.location())
             } else {
                 start

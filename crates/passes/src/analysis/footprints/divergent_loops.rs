@@ -18,8 +18,8 @@ const MAX_ADDRESSES: usize = 1024;
 const MAX_ALL_ADDRESSES: usize = 1 << 16;
 
 impl<'c> Footprints<'c> {
-    /// What `op` touches of `memory`, whose first element is at `view`, in all iterations of divergent loops; `None`
-    /// if it is in no such loop, or that is not known.
+    /// What `op` touches of `memory`, whose first element is at `view`, in all iterations of divergent loops;
+    /// `None` if it is in no such loop, or that is not known.
     pub(super) fn in_all_iterations(
         &mut self,
         op: Op<'c>,

@@ -42,7 +42,8 @@ impl<'c> RotatingBuffers<'c> {
         found
     }
 
-    /// What `memory`, which is no view, is in one iteration after the other, and the loop; `None` if it doesn't rotate.
+    /// What `memory`, which is no view, is in one iteration after the other, and the loop; `None` if it
+    /// doesn't rotate.
     pub fn of(&self, memory: Value<'c>) -> Option<(Rotation<'c>, &[Value<'c>])> {
         let firsts = self.carried.get(&memory)?;
         let rotation = match memory.definition() {
