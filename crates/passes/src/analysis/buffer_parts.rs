@@ -12,7 +12,7 @@ pub struct ByteView<'c> {
     pub op: Op<'c>,
     /// The first byte that it shows.
     pub start: u64,
-    /// The byte behind the last one.
+    /// The byte after the last one.
     pub end: u64,
 }
 

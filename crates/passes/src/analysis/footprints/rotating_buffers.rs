@@ -17,8 +17,8 @@ pub(super) struct RotatingBuffers<'c> {
     /// For each that a loop carries, what it is in one iteration after the other; for each result of a loop, what the one that
     /// it was is.
     carried: FxHashMap<Value<'c>, Vec<Value<'c>>>,
-    /// For each buffer that lies behind others, which is the first one, and how many bytes come before.
-    behind: FxHashMap<BufferKey<'c>, (BufferKey<'c>, i64)>,
+    /// For each buffer that lies after others, which is the first one, and how many bytes come before.
+    after: FxHashMap<BufferKey<'c>, (BufferKey<'c>, i64)>,
 }
 
 /// Buffers begin at multiples of this.
@@ -38,7 +38,7 @@ impl<'c> RotatingBuffers<'c> {
             }
             Walk::Advance
         });
-        found.behind = groups.layout();
+        found.after = groups.layout();
         found
     }
 
@@ -55,7 +55,7 @@ impl<'c> RotatingBuffers<'c> {
 
     /// The buffer that `key` is in, and how many bytes come before.
     pub fn place(&self, key: BufferKey<'c>) -> (BufferKey<'c>, i64) {
-        self.behind.get(&key).copied().unwrap_or((key, 0))
+        self.after.get(&key).copied().unwrap_or((key, 0))
     }
 }
 
@@ -130,11 +130,11 @@ impl<'c> Groups<'c> {
 
     /// Where each buffer lies.
     fn layout(self) -> FxHashMap<BufferKey<'c>, (BufferKey<'c>, i64)> {
-        let mut behind = FxHashMap::default();
+        let mut after = FxHashMap::default();
         for members in &self.members {
             let mut next = 0_i64;
             for member in members {
-                behind.insert(*member, (members[0], next));
+                after.insert(*member, (members[0], next));
                 let bytes = match member {
                     BufferKey::Value(buffer) => span(*buffer).unwrap_or(0),
                     BufferKey::Global(_) | BufferKey::Dynamic => 0,
@@ -142,6 +142,6 @@ impl<'c> Groups<'c> {
                 next = next.saturating_add(bytes).saturating_add(ALIGN - 1) / ALIGN * ALIGN;
             }
         }
-        behind
+        after
     }
 }

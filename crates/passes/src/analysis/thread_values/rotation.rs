@@ -7,7 +7,7 @@ use async_mlir::names::{arith, index};
 use std::rc::Rc;
 use tokenflow::barriers::{LoopId, MAX_PERIOD, Offset, Symbol};
 
-/// A value that comes round in the iterations of a loop.
+/// A value that is periodic in the iterations of a loop.
 pub(super) fn periodic(of: LoopId, values: Vec<i64>) -> Option<ThreadValue> {
     if values.iter().all(|value| *value == values[0]) {
         return Some(ThreadValue::constant(*values.first()?));
@@ -111,7 +111,7 @@ pub(super) fn counter(of: LoopId, start: i64, step: i64, modulus: i64) -> Option
     }
 }
 
-/// Applies a function to values that are constant, or come round in the same loop.
+/// Applies a function to values that are constant, or periodic in the same loop.
 pub(super) fn combine(
     operands: &[ThreadValue],
     function: impl Fn(&[i64]) -> Option<i64>,
