@@ -1,14 +1,16 @@
-//! Reads IR into the skeletons that `tokenflow` works on.
+//! Analyses of IR, and the graphs that they build of it for `tokenflow`.
 //!
-//! [`mod@cfg`] says how control passes between blocks and regions, through MLIR's interfaces alone; [`vocabulary`] what single
-//! operations mean to the counting of groups, in our dialects or upstream's; [`memory`] which buffers they access. From these
-//! come [`skeleton`], which groups are counted on, [`phase_skeleton`], which phases of mbarriers are planned on, and
-//! [`buffer_flow`], which lifetimes of buffers are worked out on, with [`buffer_uses`]; [`buffer_parts`] tells
-//! parts of one buffer apart, and `buffer_slices` rows. [`barrier_graph`] is what barriers are placed on, with the [`footprints`] of accesses, which
-//! [`thread_values`] are computed for. [`addresses`] are those of one thread, as sums ([`linear`]) and with what divides them
-//! ([`divisors`]), in buffers that [`alias`] tells apart; [`escape`] says which buffers nobody else knows. [`token_origins`] says
-//! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block. [`warps`] are numbers that each warp has, and [`roles`] what warps
-//! do differently by theirs.
+//! [`mod@cfg`] says how control passes between blocks and regions, through MLIR's interfaces alone;
+//! [`op_classifier`] what single operations do to the counting of groups, in our dialects or upstream's;
+//! [`memory`] which buffers they access. From these are built [`skeleton`], which groups are counted on,
+//! [`phase_skeleton`], which phases of mbarriers are planned on, and [`buffer_flow`], which live ranges of
+//! buffers are computed on, with [`buffer_uses`]; [`buffer_parts`] tells parts of one buffer apart, and
+//! `buffer_slices` slices. [`barrier_graph`] is what barriers are placed on, with the [`footprints`] of
+//! accesses, which [`thread_values`] are computed for. [`addresses`] are those of one thread, as [linear
+//! expressions](linear_expr) and with what divides them ([`divisibility`]), in buffers that [`alias`] tells
+//! apart; [`escape`] says which buffers nobody else knows. [`token_origins`] says which queues a token can
+//! belong to, and [`uniformity`] where the threads of a block diverge. [`warps`] are values that each warp
+//! has, and [`roles`] what warps do differently by their number.
 
 pub mod addresses;
 pub mod alias;
@@ -18,10 +20,10 @@ pub mod buffer_parts;
 pub(crate) mod buffer_slices;
 pub mod buffer_uses;
 pub mod cfg;
-pub mod divisors;
+pub mod divisibility;
 pub mod escape;
 pub mod footprints;
-pub mod linear;
+pub mod linear_expr;
 pub mod memory;
 pub mod roles;
 pub mod skeleton;
@@ -29,6 +31,6 @@ pub mod thread_values;
 pub mod token_origins;
 pub mod warps;
 
+pub mod op_classifier;
 pub mod phase_skeleton;
 pub mod uniformity;
-pub mod vocabulary;

@@ -1,20 +1,20 @@
 //! `--async-import-gpu`: host code in upstream's `gpu` operations as `gpux` and our tokens.
 //!
-//! **Condition.** Host code with `gpu.alloc`, `gpu.dealloc`, `gpu.memcpy`, `gpu.memset`, `gpu.launch_func` and `gpu.wait`, with tokens
-//! or without.
+//! **Condition.** Host code with `gpu.alloc`, `gpu.dealloc`, `gpu.memcpy`, `gpu.memset`, `gpu.launch_func`
+//! and `gpu.wait`, with tokens or without.
 //!
-//! **Effect.** Each becomes the operation of `gpux`, and an await where it had no token. With `gpu-tokens=stream`, dependencies are
-//! first made those of the streams that upstream's `--gpu-to-llvm` makes of tokens. Memory that `gpu.alloc` allocates gets the memory
-//! space of the device, wherever it goes.
+//! **Effect.** Each becomes the operation of `gpux`, and an await where it had no token. With
+//! `gpu-tokens=stream`, dependencies are first made those of the streams that upstream's `--gpu-to-llvm`
+//! makes of tokens. Memory that `gpu.alloc` allocates gets the memory space of the device, wherever it goes.
 //!
-//! **Refusals.** Other operations with tokens; types made of tokens; values that are memory of the host and of the device;
-//! with streams, tokens that leave functions or go into tasks.
+//! **Refusals.** Other operations with tokens; types made of tokens; values that are memory of the host and
+//! of the device; with streams, tokens that leave functions or go into tasks.
 
 mod convert;
-mod refuse;
-mod spaces;
+mod legality;
+mod memory_spaces;
+mod region_tokens;
 mod streams;
-mod tasks;
 
 use async_dialects::registry::GPUX;
 use async_mlir::ir::Op;
@@ -61,12 +61,12 @@ impl Pass for AsyncImportGpu {
     };
 
     fn run<'c>(module: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        refuse::check(module)?;
-        tasks::yield_tokens(module);
+        legality::check(module)?;
+        region_tokens::yield_tokens(module);
         if cx.str(TOKENS) == "stream" {
             streams::to_dependencies(module)?;
         }
-        spaces::assign(module, cx.int(DEVICE_SPACE))?;
+        memory_spaces::assign(module, cx.int(DEVICE_SPACE))?;
         convert::convert(module)
     }
 }

@@ -1,58 +1,64 @@
 //! `--async-pipeline`: software pipelining of `scf.for` loops.
 //!
-//! **Condition.** Device code. A loop whose operations say in which stage they are, or that says how many stages it is to have.
+//! **Condition.** Device code. A loop whose operations say in which stage they are, or that says how many
+//! stages it is to have.
 //!
-//! **Effect.** Each such loop becomes a prologue, a kernel and an epilogue, in token form: iterations overlap as the stages say.
-//! Tokens and values that later stages need rotate through `iter_args`; buffers have as many versions as are in use at a time.
+//! **Effect.** Each such loop becomes a prologue, a kernel and an epilogue, in token form: iterations overlap
+//! as the stages say. Tokens and values that later stages need rotate through `iter_args`; buffers have as
+//! many versions as are in use at a time.
 //!
-//! **Refusals.** A schedule that violates a dependence is an error at the statement, with the other statement in a note. A loop
-//! that only asks for stages is left alone if it can't be pipelined, with a remark that says why.
+//! **Refusals.** A schedule that violates a dependence is an error at the statement, with the other statement
+//! in a note. A loop that only asks for stages is left alone if it can't be pipelined, with a remark that
+//! says why.
 //!
-//! [`lifting`] puts hand-counted copies into token form. [`pipeliner`] goes through the steps: [`annotations`] reads what the loop
-//! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages, and
-//! [`deferring`] what is awaited an iteration later, [`roles`] has some warps await on their own; [`body`] has statements and values,
-//! [`dependences`] what has to stay in order, [`early_reads`] what is wrong with that already, [`outside`] what happens to buffers before and after the loop; [`plan`] puts this
-//! together, [`expand`] makes the rounds, and [`storage`] room for the versions of buffers, if [`memory`] allows. [`across_rounds`]
-//! makes one loop of two; [`report`] says what was done, [`refused`] puts back what can't be pipelined, and [`upstream`] writes
-//! `nvgpu`.
+//! [`lifting`] puts hand-counted copies into token form. [`pipeliner`] goes through the steps:
+//! [`annotations`] reads what the loop says, [`transfers`] makes synchronous transfers asynchronous,
+//! [`stage_assignment`] chooses stages, [`deferred_awaits`] what is awaited an iteration later, and
+//! [`role_branches`] has some warps await on their own; [`body`] has statements and values, [`dependences`]
+//! what has to stay in order, [`unawaited_reads`] what is wrong with that already, [`privatization`] which
+//! buffers iterations can have versions of, with [`buffer_liveness`] outside of the loop; [`plan`] puts this
+//! together, [`expand`] makes the prologue, the kernel and the epilogue of [`rounds`], with
+//! [`multi_buffering`], and [`storage`] room for the versions of buffers, if [`memory_budget`] allows.
+//! [`loop_flattening`] makes one loop of two; [`report`] says what was done, [`refusals`] puts back what
+//! can't be pipelined, and [`mod@to_nvgpu`] writes `nvgpu`.
 
 mod accesses;
-mod across_rounds;
 mod annotations;
 mod body;
 mod bounds;
-mod deferring;
+mod buffer_liveness;
+mod deferred_awaits;
 mod dependences;
-mod early_reads;
 mod expand;
 mod fewer_versions;
-mod freshness;
-mod integers;
+mod folding;
 mod lifting;
-mod memory;
-mod outside;
+mod loop_flattening;
+mod memory_budget;
+mod multi_buffering;
 mod pipeliner;
 mod plan;
-mod refused;
+mod privatization;
+mod refusals;
 mod report;
-mod roles;
+mod role_branches;
 mod rounds;
-mod staging;
+mod stage_assignment;
 mod storage;
+mod to_nvgpu;
 mod transfers;
 mod transform;
-mod upstream;
-mod versions;
+mod unawaited_reads;
 
 use self::annotations::{MAX_STAGES, check_places, is_annotated, remove};
 use self::expand::{Epilogue, Shape, ShortTrips};
 pub use self::fewer_versions::WithFewerVersions;
 use self::lifting::{lift, restore};
-use self::memory::Memory;
+use self::memory_budget::MemoryBudget;
 use self::pipeliner::{Attempt, Pipeliner, Settings, is_candidate};
 use self::storage::unite_globals;
+use self::to_nvgpu::to_nvgpu;
 pub use self::transform::PipelineTransform;
-use self::upstream::to_nvgpu;
 use crate::async_to_gpux::{ENGINES, Options, read_options};
 use crate::insert_barriers::derive;
 use crate::nvgpu_exact_waits::set_exact_waits;
@@ -307,7 +313,7 @@ fn new_pipeliner<'c>(
     marked: bool,
 ) -> Result<Pipeliner<'c>, PassError<'c>> {
     unite_globals(function);
-    let memory = Memory::of(
+    let memory = MemoryBudget::of(
         function,
         options.str("chip"),
         options.str("memory") == FEWER_STAGES,

@@ -13,7 +13,7 @@
 mod remarks;
 
 use crate::utils::builders::new_else;
-use crate::utils::carry::pass_on;
+use crate::utils::region_values::pass_on;
 use crate::utils::tokens::ready;
 use async_dialects::names::async_;
 use async_dialects::registry::GPUX;

@@ -2,44 +2,46 @@
 //!
 //! **Condition.** None.
 //!
-//! **Effect.** A transfer is what moves numbers from global memory to memory of the workgroup and leaves them as they are: a
-//! load and a store in one block, or a copy of memrefs; or an `scf.if` whose other arm stores zeros. It becomes
+//! **Effect.** A transfer is what moves numbers from global memory to memory of the workgroup and leaves them
+//! as they are: a load and a store in one block, or a copy of memrefs; or an `scf.if` whose other arm stores
+//! zeros. It becomes
 //!
 //! - `gpux.copy async` of the thread that executes it, in copies of 16, 8 or 4 bytes, or
 //! - with `engine=tma`, if all threads of the block execute it together, one `gpux.bulk_load async`,
 //!
-//! where its store stood. The tokens are awaited before anything in the block that could tell the difference: the program means
-//! what it meant. An `async.region` of nothing but transfers becomes a join of their tokens, which nobody awaits but who
-//! awaited the region.
+//! where its store stood. The tokens are awaited before anything in the block that could tell the difference:
+//! the program means what it meant. An `async.region` of nothing but transfers becomes a join of their
+//! tokens, which nobody awaits but who awaited the region.
 //!
-//! **Refusals.** What no engine can do stays as it is, with a remark: addresses that are not known to be aligned, conversions,
-//! fills with something else than zeros, stores of some elements only, reads that a write or a barrier keeps from being moved to
-//! the store. Nothing is taken for granted but the alignment of buffers that callers hand over (`base-alignment`).
+//! **Refusals.** What no engine can do stays as it is, with a remark: addresses that are not known to be
+//! aligned, conversions, fills with something else than zeros, stores of some elements only, reads that a
+//! write or a barrier keeps from being moved to the store. Nothing is taken for granted but the alignment of
+//! buffers that callers hand over (`base-alignment`).
 //!
-//! [`Recognizer::recognize`] says what is a transfer, and [`Transfer::emit`] makes the asynchronous form without an await;
-//! the pass adds the awaits (`sinking`). `sides` reads loads and stores, `chain` what lies between them, `copies` and `bulk` know the
-//! engines.
+//! [`Recognizer::recognize`] says what is a transfer, and [`Transfer::emit`] makes the asynchronous form
+//! without an await; the pass adds the awaits (`sinking`). `sides` reads loads and stores, `use_def_chain`
+//! what lies between them, `copies` and `bulk` know the engines.
 
 mod bulk;
-mod chain;
 mod copies;
 mod effects;
-mod nests;
-mod order;
+mod read_motion;
 mod reason;
 mod recognize;
-mod regions;
 mod sides;
 mod sinking;
 mod speculation;
+mod transfer_nests;
+mod transfer_regions;
+mod use_def_chain;
 
 pub use reason::Reason;
 pub use recognize::{Recognizer, Transfer};
 
 use self::effects::Summaries;
-use self::nests::{TransferNest, is_nest};
-use self::regions::TransferRegion;
 use self::sinking::{Pending, sink};
+use self::transfer_nests::{TransferNest, is_nest};
+use self::transfer_regions::TransferRegion;
 use crate::utils::chip::{FIRST_SM, sm_in, sm_of};
 use crate::utils::tokens::await_before;
 use async_dialects::names::async_;
@@ -188,7 +190,7 @@ pub(crate) fn nests_of<'c>(
         if recognizer.branch(op).is_some() {
             continue;
         }
-        match nests::read(&mut recognizer, op) {
+        match transfer_nests::read(&mut recognizer, op) {
             Some(Ok(transfers)) => found.push(transfers),
             Some(Err((at, reason))) => reason.remark(at).emit(),
             None => {}
@@ -268,7 +270,7 @@ impl<'c> Found<'c> {
                 return Walk::Skip;
             }
             if op.is(async_::REGION) {
-                match regions::read(&mut recognizer, op) {
+                match transfer_regions::read(&mut recognizer, op) {
                     Some(Ok(region)) => found.regions.push(region),
                     Some(Err(refused)) => found.refused.push(refused),
                     None => return Walk::Advance,

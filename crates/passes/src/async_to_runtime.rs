@@ -1,32 +1,35 @@
 //! `--async-to-runtime`: regions of host code become tasks of the runtime.
 //!
-//! **Condition.** A module of host code after `--async-outline` and `--convert-scf-to-cf`: the body of each region is a call.
+//! **Condition.** A module of host code after `--async-outline` and `--convert-scf-to-cf`: the body of each
+//! region is a call.
 //!
-//! **Effect.** No operation or type of `async` is left outside of device code. Tokens are pointers, counted exactly on each path;
-//! tasks never wait (`docs/runtime.md`).
+//! **Effect.** No operation or type of `async` is left outside of device code. Tokens are pointers, counted
+//! exactly on each path; tasks never wait (`docs/runtime.md`).
 //!
-//! **Refusals.** Regions with other bodies, asynchronous operations inside of others, values without a counterpart in LLVM, and
-//! allocations on the stack of a task that is suspended, in a loop or of a size that is not constant.
+//! **Refusals.** Regions with other bodies, asynchronous operations inside of others, values without a
+//! counterpart in LLVM, and allocations on the stack of a task that is suspended, in a loop or of a size that
+//! is not constant.
 //!
-//! The steps: [`functions`] finds functions and the bodies of regions; [`futures`], with what [`completion`] knows, which values are
-//! handed on before they are there; [`rewrite`] makes tasks of regions, with [`frames`]. [`instances`] decides in which forms each
-//! function is needed, and [`bodies`] lowers what they take, return and do when something fails. [`references`] counts, with [`owners`] of
-//! addresses; and [`coroutines`] suspends.
+//! The steps: [`functions`] finds functions and the bodies of regions; [`futures`], with what
+//! [`completion_analysis`] knows, which values are handed on before they are available; [`regions_to_tasks`]
+//! makes tasks of regions, with [`frames`]. [`instances`] decides in which forms each function is needed, and
+//! [`calling_convention`] lowers what they take, return and do when something fails. [`references`] counts,
+//! with [`frame_owners`] of addresses; and [`coroutines`] suspends.
 
-mod bodies;
-mod completion;
+mod calling_convention;
+mod completion_analysis;
 mod coroutines;
+mod frame_owners;
 mod frames;
 mod functions;
 mod futures;
 mod instances;
-mod owners;
 mod references;
-mod rewrite;
+mod regions_to_tasks;
 
 use self::functions::Functions;
-use self::futures::Pending;
-use crate::utils::emit::Emitter;
+use self::futures::PendingValues;
+use crate::utils::llvm_builder::LlvmBuilder;
 use async_dialects::names::async_;
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
@@ -69,21 +72,21 @@ impl Pass for AsyncToRuntime {
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let functions = Functions::of(root)?;
-        let emitter = Emitter::new(root);
-        let pending = Pending::of(&functions)?;
-        let rewritten = rewrite::rewrite(&functions, &pending, &emitter)?;
+        let builder = LlvmBuilder::new(root);
+        let pending = PendingValues::of(&functions)?;
+        let rewritten = regions_to_tasks::rewrite(&functions, &pending, &builder)?;
         let status = cx.str("on-error") == "status";
-        let unused_name = |base: &str| emitter.unused_name(base);
+        let unused_name = |base: &str| builder.unused_name(base);
         let mut instances = instances::instantiate(&functions, status, &rewritten.owners, unused_name)?;
-        bodies::lower(&mut instances, rewritten.frames, &emitter)?;
+        calling_convention::lower(&mut instances, rewritten.frames, &builder)?;
         for instance in &instances.list {
-            references::count(instance, &instances.owners, &emitter);
+            references::count(instance, &instances.owners, &builder);
             if instance.suspends {
-                coroutines::expand(instance, &emitter)?;
+                coroutines::expand(instance, &builder)?;
             }
         }
-        emitter.check_declarations()?;
-        lower_types(root, emitter.ptr)
+        builder.check_declarations()?;
+        lower_types(root, builder.ptr)
     }
 }
 

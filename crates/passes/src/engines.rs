@@ -1,19 +1,22 @@
-//! Blocks of operations that run on engines: what runs where and for how long, and what depends on what.
+//! Reads blocks into scheduling problems: what runs on which engine and for how long, and what depends on
+//! what.
 //!
-//! [`effects`] says what an operation does to memory, [`memory`] what that orders, or [`cross_engine`] where the order is final, and [`block`] puts the problem of a block together, in
-//! which [`boxes`] stand for operations with regions. On a GPU, [`thread`] does that: [`chip`] says what runs where and for how
-//! long, and [`awaits`] what awaits complete.
+//! [`effects`] collects the memory accesses of an operation, [`memory_dependences`] finds those that have to
+//! stay in order, or [`cross_engine_dependences`] where the order is final. [`block_problem`] builds the
+//! problem of a block, in which operations with regions are single nodes ([`region_ops`]). For a thread of a
+//! GPU, [`thread_problem`] does that: [`cost_model`] has units and latencies, and [`awaits`] says what awaits
+//! complete.
 
 pub(crate) mod awaits;
-pub(crate) mod block;
-pub(crate) mod boxes;
-pub(crate) mod chip;
-pub(crate) mod cross_engine;
+pub(crate) mod block_problem;
+mod buffer_slots;
+pub(crate) mod cost_model;
+pub(crate) mod cross_engine_dependences;
 pub(crate) mod effects;
-pub(crate) mod limits;
-pub(crate) mod memory;
-mod slots;
-pub(crate) mod thread;
+pub(crate) mod event_limits;
+pub(crate) mod memory_dependences;
+pub(crate) mod region_ops;
+pub(crate) mod thread_problem;
 
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::gpux_attr;

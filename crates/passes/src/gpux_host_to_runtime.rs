@@ -21,7 +21,7 @@ use self::lowering::Lowering;
 use self::memory_spaces::drop_memory_spaces;
 use self::wrappers::Wrappers;
 use crate::utils::device::is_host_operation;
-use crate::utils::emit::{Emitter, is_scalable};
+use crate::utils::llvm_builder::{LlvmBuilder, is_scalable};
 use async_dialects::names::gpux;
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
@@ -74,16 +74,16 @@ impl Pass for GpuxHostToRuntime {
             }
             Walk::Advance
         });
-        let emitter = Emitter::new(root);
+        let builder = LlvmBuilder::new(root);
         let lowering = Lowering {
-            wrappers: Wrappers::new(root, &emitter),
-            emitter: &emitter,
+            wrappers: Wrappers::new(root, &builder),
+            builder: &builder,
         };
         for op in ops {
             check_types(op)?;
             lowering.lower(op);
         }
-        emitter.check_declarations()?;
+        builder.check_declarations()?;
         drop_memory_spaces(root);
         if cx.bool("erase-kernels") {
             kernels.into_iter().for_each(Op::erase);

@@ -13,7 +13,7 @@
 
 mod awaits;
 mod groups;
-mod refuse;
+mod legality;
 mod tasks;
 mod values;
 
@@ -26,7 +26,7 @@ use async_mlir::pass::PassError;
 ///
 /// If something can't be expressed, with its place.
 pub fn import_upstream_async(module: Op<'_>) -> Result<(), PassError<'_>> {
-    refuse::check(module)?;
+    legality::check(module)?;
     values::to_tokens(module);
     groups::to_joins(module)?;
     tasks::to_regions(module);

@@ -16,7 +16,7 @@ mod emit;
 mod program;
 mod while_loop;
 
-use crate::engines::limits::{read_count, read_limits};
+use crate::engines::event_limits::{read_count, read_limits};
 use crate::engines::{Engines, engine_name};
 use async_dialects::names::gpux;
 use async_dialects::registry::GPUX;

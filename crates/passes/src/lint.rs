@@ -18,9 +18,9 @@
 
 mod alignment;
 
+use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::uniformity::find_thread_varying_op;
-use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::own_ops;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::types::is_token;
@@ -60,7 +60,7 @@ impl Pass for Lint {
         if issues.is_empty() {
             return Ok(());
         }
-        let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &FxHashSet::default());
+        let skeleton = skeleton::read(function, &AsyncOpClassifier::default(), &FxHashSet::default());
         let awaited = Awaited::of(&skeleton, &issues);
         let mut warnings: Vec<Diagnostic> = Vec::new();
         for (op, completion) in &issues {

@@ -15,7 +15,7 @@
 mod relax;
 mod solve;
 
-use crate::analysis::vocabulary::pending_limit_message;
+use crate::analysis::op_classifier::pending_limit_message;
 use async_dialects::completion::Completion;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;

@@ -16,12 +16,12 @@
 mod reorder;
 mod report;
 
-use crate::engines::awaits::InFlight;
-use crate::engines::block::{BlockProblem, Order, read};
-use crate::engines::boxes::Boxes;
-use crate::engines::chip::Chip;
-use crate::engines::limits::{read_count, read_limits};
-use crate::engines::{Engines, thread};
+use crate::engines::awaits::InFlightCopies;
+use crate::engines::block_problem::{BlockProblem, Order, read};
+use crate::engines::cost_model::CostModel;
+use crate::engines::event_limits::{read_count, read_limits};
+use crate::engines::region_ops::RegionOps;
+use crate::engines::{Engines, thread_problem};
 use crate::utils::chip::sm_of;
 use async_mlir::ir::{Op, Region};
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -112,7 +112,7 @@ impl Pass for GpuxSchedule {
         let chip = read_chip(root, cx)?;
         let limits = read_limits(root, cx, &mut engines)?;
         let options = read_options(root, cx)?;
-        let mut boxes = Boxes::default();
+        let mut region_ops = RegionOps::default();
         let mut functions = FxHashMap::default();
         let ops = root.self_and_nested();
         // What is nested comes after what it is nested in.
@@ -121,18 +121,20 @@ impl Pass for GpuxSchedule {
                 let problem = match chip {
                     Some(chip) => {
                         let around = function_around(op);
-                        let in_flight = functions.entry(around).or_insert_with(|| InFlight::of(around));
-                        thread::read(block, chip, in_flight, &mut engines, &boxes)
+                        let in_flight = functions
+                            .entry(around)
+                            .or_insert_with(|| InFlightCopies::of(around));
+                        thread_problem::read(block, chip, in_flight, &mut engines, &region_ops)
                     }
-                    None => read(block, &limits, &mut engines, &boxes, Order::Open),
+                    None => read(block, &limits, &mut engines, &region_ops, Order::Open),
                 };
                 let Some(problem) = problem else { continue };
-                let order = if chip.is_none() || problem.ops.iter().any(|op| thread::moves(*op)) {
+                let order = if chip.is_none() || problem.ops.iter().any(|op| thread_problem::moves(*op)) {
                     run_block(&problem, &options, &engines, cx)
                 } else {
                     problem.problem.operations.ids().collect()
                 };
-                boxes.add_block(op, &problem, &order, &options);
+                region_ops.add_block(op, &problem, &order, &options);
             }
         }
         Ok(())
@@ -187,7 +189,7 @@ fn run_block<'c>(
 }
 
 /// The GPU, if one is named.
-fn read_chip<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Option<Chip>, PassError<'c>> {
+fn read_chip<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Option<CostModel>, PassError<'c>> {
     match cx.str("chip") {
         "" => Ok(None),
         _ if !cx.str("event-limits").is_empty() => {
@@ -196,7 +198,7 @@ fn read_chip<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Option<Chip>, Pas
             Err(PassError::new(root.location(), message))
         }
         name => match sm_of(name) {
-            Ok(sm) => Ok(Some(Chip::new(sm))),
+            Ok(sm) => Ok(Some(CostModel::new(sm))),
             Err(message) => Err(PassError::new(root.location(), message)),
         },
     }

@@ -27,9 +27,9 @@ mod explain;
 mod peel;
 mod proxy_fences;
 
+use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
-use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::{device_code, is_for_device, own_ops};
 use crate::utils::erase;
 use crate::utils::tokens::{await_one, refuse_token_arguments, write_awaits};
@@ -115,22 +115,22 @@ impl Pass for TokensToGroups {
         }
         refuse_token_arguments(op)?;
         write_awaits(op)?;
-        let mut vocabulary = AsyncVocabulary::default();
-        let mut skeleton = skeleton::read(op, &vocabulary, &FxHashSet::default());
+        let mut classifier = AsyncOpClassifier::default();
+        let mut skeleton = skeleton::read(op, &classifier, &FxHashSet::default());
         convergence::check(&skeleton)?;
         early_uses::check(&skeleton)?;
         empty_groups::remark(op, &skeleton);
         proxy_fences::insert(op, &skeleton);
         let silent = escapes::drain_escapes(&skeleton);
         if !silent.is_empty() {
-            vocabulary.covered.clone_from(&silent);
-            skeleton = skeleton::read(op, &vocabulary, &FxHashSet::default());
+            classifier.covered.clone_from(&silent);
+            skeleton = skeleton::read(op, &classifier, &FxHashSet::default());
         }
         let Translated {
             skeleton,
             origins,
             solution,
-        } = translate(op, &vocabulary, skeleton, &options);
+        } = translate(op, &classifier, skeleton, &options);
         let stores = BlockWideStores::new(op, &skeleton, &origins, &solution);
         if cx.bool("explain") {
             explain::explain(&skeleton, &solution, &stores, &silent, &options);
@@ -185,7 +185,7 @@ struct Translated<'c> {
 /// Solves `function`, which `skeleton` was read from, and peels its loops as the solution says.
 fn translate<'c>(
     function: Op<'c>,
-    vocabulary: &AsyncVocabulary<'c>,
+    classifier: &AsyncOpClassifier<'c>,
     mut skeleton: Skeleton<'c>,
     options: &Options,
 ) -> Translated<'c> {
@@ -193,7 +193,7 @@ fn translate<'c>(
     let mut peeled = FxHashSet::default();
     for round in &solution.peel {
         peel::peel(&skeleton, round, &mut peeled);
-        skeleton = skeleton::read(function, vocabulary, &peeled);
+        skeleton = skeleton::read(function, classifier, &peeled);
     }
     Translated {
         origins: TokenOrigins::new(&skeleton),

@@ -5,8 +5,8 @@
 //! of them, or what their elements need.
 
 use super::alias::{Origin, Root};
-use super::divisors::{Divisors, MAX_LOG2, log2_of};
-use super::linear::{Linear, Linears};
+use super::divisibility::{Divisibility, MAX_LOG2, log2_of};
+use super::linear_expr::{LinearExpr, LinearExprs};
 use super::memory::base;
 use crate::utils::alignment::COPY_ALIGNMENT;
 use async_mlir::gpu::MemorySpace;
@@ -20,15 +20,15 @@ pub struct Address<'c> {
     /// The buffer.
     pub root: Root<'c>,
     /// The bytes from the start of the buffer; `None` if that is no sum.
-    pub offset: Option<Linear<'c>>,
+    pub offset: Option<LinearExpr<'c>>,
     /// The exponent of a power of two that divides the address.
     pub log2: u32,
 }
 
 /// Works addresses out. It remembers what values are.
 pub struct Addresses<'c> {
-    linears: Linears<'c>,
-    divisors: Divisors<'c>,
+    linear_exprs: LinearExprs<'c>,
+    divisibility: Divisibility<'c>,
     argument_log2: u32,
 }
 
@@ -37,7 +37,7 @@ const MAX_VIEWS: usize = 64;
 
 /// A number of bytes on the way: a sum, as long as it is one, and what the rest is divisible by.
 struct Bytes<'c> {
-    sum: Option<Linear<'c>>,
+    sum: Option<LinearExpr<'c>>,
     constant: i64,
     log2: u32,
 }
@@ -47,8 +47,8 @@ impl<'c> Addresses<'c> {
     #[must_use]
     pub fn new(argument_alignment: i64) -> Self {
         Self {
-            linears: Linears::default(),
-            divisors: Divisors::default(),
+            linear_exprs: LinearExprs::default(),
+            divisibility: Divisibility::default(),
             argument_log2: log2_of(argument_alignment),
         }
     }
@@ -59,7 +59,7 @@ impl<'c> Addresses<'c> {
         let element = element_bytes(memory)?;
         let layout = memref_layout(memory.ty())?;
         let mut bytes = Bytes {
-            sum: Some(Linear::default()),
+            sum: Some(LinearExpr::default()),
             constant: 0,
             log2: MAX_LOG2,
         };
@@ -95,8 +95,8 @@ impl<'c> Addresses<'c> {
     }
 
     /// What `value` is the sum of.
-    pub fn linear(&mut self, value: Value<'c>) -> std::rc::Rc<Linear<'c>> {
-        self.linears.of(value)
+    pub fn linear(&mut self, value: Value<'c>) -> std::rc::Rc<LinearExpr<'c>> {
+        self.linear_exprs.of(value)
     }
 
     fn add_indices(
@@ -108,17 +108,17 @@ impl<'c> Addresses<'c> {
     ) {
         for (index, stride) in indices.iter().zip(&layout.strides) {
             if let Some(index) = index {
-                let index = (*self.linears.of(*index)).clone();
+                let index = (*self.linear_exprs.of(*index)).clone();
                 self.add(bytes, &index, *stride, element);
             }
         }
     }
 
     /// Adds `index * stride * element`.
-    fn add(&mut self, bytes: &mut Bytes<'c>, index: &Linear<'c>, stride: Option<i64>, element: i64) {
+    fn add(&mut self, bytes: &mut Bytes<'c>, index: &LinearExpr<'c>, stride: Option<i64>, element: i64) {
         let of_terms = index
             .terms()
-            .map(|(factor, value)| log2_of(factor) + self.divisors.log2(value));
+            .map(|(factor, value)| log2_of(factor) + self.divisibility.log2(value));
         let of_terms = of_terms.min().unwrap_or(MAX_LOG2);
         let Some(stride) = stride else {
             // 0 times whatever the stride is.
@@ -147,7 +147,7 @@ impl<'c> Addresses<'c> {
             | memref::MEMORY_SPACE_CAST
             | memref::TRANSPOSE => Some(()),
             memref::VIEW => {
-                let shift = (*self.linears.of(op.operand(1))).clone();
+                let shift = (*self.linear_exprs.of(op.operand(1))).clone();
                 self.add(bytes, &shift, Some(1), 1);
                 Some(())
             }
@@ -165,9 +165,9 @@ impl<'c> Addresses<'c> {
         for (offset, stride) in offsets.into_iter().zip(strides) {
             let offset = if offset == DYNAMIC {
                 operand += 1;
-                (*self.linears.of(op.operand(operand))).clone()
+                (*self.linear_exprs.of(op.operand(operand))).clone()
             } else {
-                Linear::constant(offset)
+                LinearExpr::constant(offset)
             };
             self.add(bytes, &offset, stride, element);
         }

@@ -1,4 +1,5 @@
-//! Which buffers may share bytes: those of different memory spaces don't, nor do those that are known to be different.
+//! Alias analysis: buffers of different memory spaces share no bytes, nor do those that are known to be
+//! different.
 //!
 //! Arguments of a function may be the same buffer, unless one of them is `llvm.noalias`.
 

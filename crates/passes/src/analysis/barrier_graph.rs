@@ -1,4 +1,5 @@
-//! Reads a function into the [`Kernel`] that barriers are placed on.
+//! Builds the [`Kernel`] that barriers are placed on: the steps of a function, their accesses and control
+//! flow.
 //!
 //! Control flow is read through MLIR's interfaces. It must be structured: regions of one block each. There is a step for each
 //! operation that accesses memory of the workgroup, or that asynchronous accesses begin or end at, and one where ways part or
@@ -8,7 +9,7 @@ mod buffers;
 mod iterations;
 mod regions;
 
-use self::buffers::{Buffers, Elsewhere, GlobalFootprint, anything};
+use self::buffers::{Buffers, GlobalBuffer, GlobalFootprint, anything};
 use self::iterations::count_iterations;
 use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
@@ -296,9 +297,12 @@ impl<'c> Reader<'c> {
                 Access { footprint, kind }
             }));
             let (buffer, footprint) = match touched.global {
-                Elsewhere::Nothing => continue,
-                Elsewhere::Buffer(buffer) => (Some(buffer), self.buffers.elsewhere(op, effect, &self.mask)),
-                Elsewhere::Anything => (None, None),
+                GlobalBuffer::None => continue,
+                GlobalBuffer::This(buffer) => (
+                    Some(buffer),
+                    self.buffers.global_footprint(op, effect, &self.mask),
+                ),
+                GlobalBuffer::Any => (None, None),
             };
             let step = self.step(Action::None, op);
             let written = kind != AccessKind::Read;

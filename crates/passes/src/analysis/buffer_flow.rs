@@ -1,9 +1,9 @@
-//! Reads a function into the [`Flow`] that the lifetimes of its buffers are worked out on.
+//! Builds the [`Flow`] graph of a function on which live ranges of its buffers are computed.
 //!
 //! Control flow is read through MLIR's interfaces. Where threads of a block may go different ways, or control flow is not
 //! known, all that is inside is one node: threads may do any of it at the same time as others do something else of it.
 
-mod one_node;
+mod divergent_op;
 
 use super::buffer_uses::BufferUses;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target};
@@ -46,7 +46,7 @@ pub fn read<'c>(function: Op<'c>, uses: &BufferUses<'c>) -> BufferFlow<'c> {
     };
     let start = reader.node(function);
     if branches_diverge(function) {
-        reader.one_node(start, function);
+        reader.divergent_op(start, function);
     } else {
         let flow = RegionFlow::of_function(function);
         let entry = function.regions().next().and_then(Region::first);
@@ -176,7 +176,7 @@ impl<'c> Reader<'_, 'c> {
                     self.regions(node, &flow, &taken.cloned().collect::<Vec<_>>())
                 }
                 _ => {
-                    self.one_node(node, op);
+                    self.divergent_op(node, op);
                     node
                 }
             };

@@ -1,4 +1,4 @@
-//! Parts of a buffer of bytes that share none: what views at constant offsets show of it.
+//! Partitions a buffer of bytes: groups its views at constant offsets so that different groups share no byte.
 
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::{Type, TypeLike};
@@ -12,7 +12,7 @@ pub struct ByteView<'c> {
     pub op: Op<'c>,
     /// The first byte that it shows.
     pub start: u64,
-    /// The byte behind the last one.
+    /// The byte after the last one.
     pub end: u64,
 }
 

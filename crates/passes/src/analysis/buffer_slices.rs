@@ -1,8 +1,9 @@
-//! Which buffers operations may access, and which row of each.
+//! Computes which buffer each operation may access, and, where known, which index of its first dimension (a
+//! *slice*).
 //!
 //! What is asked is only ever "may it?", and the answer is yes wherever nothing says no.
 
-use crate::analysis::escape::is_private;
+use crate::analysis::escape::is_non_escaping;
 use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin, view_source};
 use async_dialects::completion::Completion;
 use async_dialects::names::gpux;
@@ -87,8 +88,8 @@ impl<'c> BufferSlice<'c> {
     }
 
     /// Returns true if nothing but operations that are handed the buffer can access it.
-    pub fn is_private(self) -> bool {
-        is_private(self.base)
+    pub fn is_non_escaping(self) -> bool {
+        is_non_escaping(self.base)
     }
 
     /// Returns true if both may be the same memory.

@@ -1,4 +1,4 @@
-//! What is a view of which buffer, and which buffers can't be followed.
+//! Follows buffers through their views, and finds those that escape.
 //!
 //! Conservative: a buffer escapes if anything uses it, or a view of it, that neither makes a view nor says that it accesses
 //! memory there. Accesses that are not known then may be accesses to it; to others they are not.

@@ -1,4 +1,4 @@
-//! Which buffers are a function's own: made in it, and known to nothing outside of it.
+//! Escape analysis: which buffers are made in a function, and known to nothing outside of it.
 
 use super::memory::{BufferOrigin, Effects, buffer_origin, effects, is_descriptor, view_source};
 use async_dialects::completion::Completion;
@@ -11,18 +11,18 @@ use rustc_hash::FxHashSet;
 /// Returns true if nothing can access `buffer` but operations of this function that are handed it or a view of it: the
 /// function allocates it, or it is an attribution of a kernel, and it is never passed, stored, returned or carried.
 #[must_use]
-pub fn is_private(buffer: Value) -> bool {
+pub fn is_non_escaping(buffer: Value) -> bool {
     let is_local = matches!(
         buffer_origin(buffer),
         BufferOrigin::Allocation | BufferOrigin::Attribution(_)
     );
-    is_local && !is_handed_on(buffer)
+    is_local && !is_captured(buffer)
 }
 
 /// Returns true if anything but operations that are handed `buffer`, a view of it or an address that leads to it can access
 /// it by this value: it is passed, stored, returned or carried, or its address is computed with.
 #[must_use]
-pub fn is_handed_on(buffer: Value) -> bool {
+pub fn is_captured(buffer: Value) -> bool {
     let mut seen = FxHashSet::from_iter([buffer]);
     let mut work = vec![buffer];
     while let Some(value) = work.pop() {

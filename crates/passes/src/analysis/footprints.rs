@@ -1,13 +1,14 @@
-//! Which bytes of which buffers of the workgroup an operation accesses, in each thread.
+//! Computes the memory footprint of an operation: which bytes of which buffers of the workgroup it accesses
+//! in each thread.
 
-mod apart;
+mod divergent_loops;
 mod extent;
-mod in_turn;
-mod widening;
+mod index_ranges;
+mod rotating_buffers;
 
 use self::extent::{Extent, element_bytes, extent, span};
-use self::in_turn::{InTurn, Turns};
-use self::widening::{Widened, Widening};
+use self::index_ranges::{IndexRanges, RangedIndices};
+use self::rotating_buffers::{RotatingBuffers, Rotation};
 use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin, described, is_descriptor};
 use super::thread_values::{ThreadValue, ThreadValues};
 use async_dialects::completion::{Completion, GroupEffect};
@@ -47,9 +48,9 @@ pub struct Footprints<'c> {
     masks: FxHashSet<Rc<[bool]>>,
     /// The bytes of threads, with what the addresses in the key are of: nothing else is to come to be there.
     known: FxHashMap<TableKey, (Rc<ThreadBytes>, Made)>,
-    in_turn: InTurn<'c>,
-    /// The loops that threads run apart from each other.
-    apart: FxHashMap<LoopId, Op<'c>>,
+    rotating: RotatingBuffers<'c>,
+    /// The divergent loops: threads may be in different iterations.
+    divergent_loops: FxHashMap<LoopId, Op<'c>>,
 }
 
 /// What the bytes of threads are made of: a table of numbers, the ranges that are added to each, who comes by, and whether a
@@ -74,32 +75,32 @@ impl<'c> Footprints<'c> {
             interned: FxHashSet::default(),
             masks: FxHashSet::default(),
             known: FxHashMap::default(),
-            in_turn: InTurn::default(),
-            apart: FxHashMap::default(),
+            rotating: RotatingBuffers::default(),
+            divergent_loops: FxHashMap::default(),
         }
     }
 
-    /// For the operations of `function`. Buffers that take turns in a loop are one.
+    /// For the operations of `function`. Buffers that rotate in a loop are one.
     #[must_use]
-    pub fn with_turns(function: Op<'c>) -> Self {
+    pub fn with_rotating_buffers(function: Op<'c>) -> Self {
         Self {
-            in_turn: InTurn::new(function),
+            rotating: RotatingBuffers::new(function),
             ..Self::new(function)
         }
     }
 
-    /// Says that threads run the loop `around` apart from each other, each as often as it likes.
-    pub fn add_loop_apart(&mut self, around: Op<'c>, number: LoopId) {
-        self.apart.insert(number, around);
+    /// Says that the loop `around` is divergent: each thread runs as many iterations as it likes.
+    pub fn add_divergent_loop(&mut self, around: Op<'c>, number: LoopId) {
+        self.divergent_loops.insert(number, around);
     }
 
     /// The number of the buffer that `memory` is in, if it is one of the workgroup and known which.
     pub fn buffer(&mut self, memory: Value<'c>) -> Option<BufferId> {
         let mut base = base(memory);
-        if let Some((_, [first, ..])) = self.in_turn.of(base) {
+        if let Some((_, [first, ..])) = self.rotating.of(base) {
             base = super::memory::base(*first);
         }
-        let (key, before) = self.in_turn.place(key(base)?);
+        let (key, before) = self.rotating.place(key(base)?);
         let bytes = span(base).and_then(|bytes| u64::try_from(bytes.checked_add(before)?).ok());
         let bytes = bytes.unwrap_or(u64::MAX);
         let id = *self.numbers.entry(key).or_insert_with(|| {
@@ -170,12 +171,12 @@ impl<'c> Footprints<'c> {
         all: bool,
         mask: &Mask,
     ) -> Option<(Rc<ThreadBytes>, Offset, bool)> {
-        let view = self.view_offset(memory, &mut Widening::new(Widened::No))?;
+        let view = self.view_offset(memory, &mut IndexRanges::new(RangedIndices::None))?;
         if let Some((bytes, offset)) = self.in_all_iterations(op, memory, &view, mask) {
             return Some((bytes, offset, false));
         }
         let exact = extent(op, memory).and_then(|extent| {
-            let at = self.place(op, memory, &extent, &mut Widening::new(Widened::No))?;
+            let at = self.place(op, memory, &extent, &mut IndexRanges::new(RangedIndices::None))?;
             Some((at, extent))
         });
         let (at, extent) = match exact {
@@ -199,7 +200,7 @@ impl<'c> Footprints<'c> {
             let op = view.defining_op()?;
             let source = super::memory::view_source(op)?;
             let bytes = span(view).filter(|_| op.is(memref::VIEW));
-            let at = self.view_offset(view, &mut Widening::new(Widened::No));
+            let at = self.view_offset(view, &mut IndexRanges::new(RangedIndices::None));
             if let (Some(bytes), Some(at)) = (bytes, at) {
                 let bytes = self.thread_bytes(&at, &Extent::somewhere_in(bytes), mask)?;
                 return Some((bytes, at.offset, false));
@@ -267,9 +268,9 @@ impl<'c> Footprints<'c> {
         op: Op<'c>,
         memory: Value<'c>,
         extent: &Extent,
-        widening: &mut Widening,
+        ranges: &mut IndexRanges,
     ) -> Option<ThreadValue> {
-        let mut sum = self.view_offset(memory, widening)?;
+        let mut sum = self.view_offset(memory, ranges)?;
         let first = op.operands().position(|operand| operand == memory)? + 1;
         let sizes = memref_shape(memory.ty())?.sizes;
         let strides = memref_layout(memory.ty())?.strides;
@@ -278,7 +279,7 @@ impl<'c> Footprints<'c> {
             let index = (self.index(op, first, i), index_value(op, first, i));
             let bytes = stride.and_then(|stride| stride.checked_mul(element));
             let count = size.map(|size| extent.positions(i, size));
-            sum = self.with_index(&sum, index, (bytes, count), widening)?;
+            sum = self.with_index(&sum, index, (bytes, count), ranges)?;
         }
         Some(sum)
     }
@@ -313,7 +314,7 @@ impl<'c> Footprints<'c> {
     }
 
     /// How many bytes the first element of `memory` is from the start of its buffer.
-    fn view_offset(&mut self, memory: Value<'c>, widening: &mut Widening) -> Option<ThreadValue> {
+    fn view_offset(&mut self, memory: Value<'c>, ranges: &mut IndexRanges) -> Option<ThreadValue> {
         let mut sum = ThreadValue::constant(0);
         let mut view = memory;
         while let Some(op) = view
@@ -329,26 +330,26 @@ impl<'c> Footprints<'c> {
                 | memref::COLLAPSE_SHAPE
                 | memref::TRANSPOSE => ThreadValue::constant(0),
                 memref::VIEW => self.values.of(op.operand(1))?,
-                memref::SUBVIEW => self.subview_offset(op, source, widening)?,
+                memref::SUBVIEW => self.subview_offset(op, source, ranges)?,
                 _ => return None,
             };
             sum = self.values.plus(&sum, &own)?;
             view = source;
         }
-        if let Some((turns, firsts)) = self.in_turn.of(view) {
+        if let Some((rotation, firsts)) = self.rotating.of(view) {
             let firsts = firsts.to_vec();
             let begins = firsts.into_iter().map(|first| {
-                self.view_offset(first, &mut Widening::new(Widened::No))?
+                self.view_offset(first, &mut IndexRanges::new(RangedIndices::None))?
                     .as_constant()
             });
             let begins = begins.collect::<Option<Vec<i64>>>()?;
-            let begins = match turns {
-                Turns::In(around) => self.values.in_turn(around, begins)?,
-                Turns::After(around) => self.values.after_turns(around, begins)?,
+            let begins = match rotation {
+                Rotation::In(around) => self.values.periodic(around, begins)?,
+                Rotation::After(around) => self.values.periodic_after(around, begins)?,
             };
             return self.values.plus(&sum, &begins);
         }
-        let before = key(view).map_or(0, |key| self.in_turn.place(key).1);
+        let before = key(view).map_or(0, |key| self.rotating.place(key).1);
         let starts_at_0 = memref_layout(view.ty())?.offset == Some(0);
         self.values
             .plus(&sum, &ThreadValue::constant(before))
@@ -359,7 +360,7 @@ impl<'c> Footprints<'c> {
         &mut self,
         op: Op<'c>,
         source: Value<'c>,
-        widening: &mut Widening,
+        ranges: &mut IndexRanges,
     ) -> Option<ThreadValue> {
         let numbers = |name| op.attr(name).and_then(dense_numbers);
         let offsets = numbers(attr::STATIC_OFFSETS)?;
@@ -379,7 +380,7 @@ impl<'c> Footprints<'c> {
             };
             let bytes = stride.and_then(|stride| stride.checked_mul(element));
             let count = whole[i].map(|whole| positions(whole, sizes[i], steps[i]));
-            sum = self.with_index(&sum, own, (bytes, count), widening)?;
+            sum = self.with_index(&sum, own, (bytes, count), ranges)?;
         }
         Some(sum)
     }

@@ -1,4 +1,4 @@
-//! Which buffers an operation accesses, and how.
+//! Computes the memory effects of an operation: which buffers it accesses, and how.
 //!
 //! MLIR's interfaces tell what an operation does to memory, what is a view of what, and what is a call; those of ours what is
 //! read and written asynchronously. What upstream's operations don't say of themselves stands in two tables here. Nothing is

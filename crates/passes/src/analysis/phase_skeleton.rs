@@ -1,13 +1,14 @@
-//! Reads a function into the [`tokenflow::phases::Tree`] that phases of mbarriers are planned on.
+//! Builds the [`tokenflow::phases::Tree`] of a function that phases of mbarriers are planned on: its control
+//! flow, with nothing but loads, awaits, barriers and accesses.
 //!
 //! Control flow is read through MLIR's interfaces. It must be structured: regions of one block each. What is asked of
 //! memory is which buffers of the workgroup threads access, and between which barriers.
 
 mod accesses;
-mod readers;
+mod pending_reads;
 
-use self::accesses::Buffers;
-use self::readers::Readers;
+use self::accesses::BufferNumbering;
+use self::pending_reads::PendingReads;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target, how_to_structure, unbound_operands};
 use super::roles::Roles;
 use super::uniformity::may_diverge;
@@ -84,13 +85,13 @@ pub fn read_with_roles<'c>(
     function: Op<'c>,
     roles: Option<Roles<'c>>,
 ) -> Result<PhaseSkeleton<'c>, PassError<'c>> {
-    let mut buffers = Buffers::new(function);
+    let mut buffers = BufferNumbering::new(function);
     let mut reader = Reader {
         out: PhaseSkeleton {
             roles,
             ..PhaseSkeleton::default()
         },
-        readers: Readers::of(function, &mut buffers),
+        pending_reads: PendingReads::of(function, &mut buffers),
         buffers,
     };
     let number = reader.out.roles.as_ref().map_or(0, Roles::number);
@@ -153,8 +154,8 @@ fn single_block<'c>(op: Op<'c>, region: IrRegion<'c>) -> Result<ir::Block<'c>, P
 
 struct Reader<'c> {
     out: PhaseSkeleton<'c>,
-    buffers: Buffers<'c>,
-    readers: Readers<'c>,
+    buffers: BufferNumbering<'c>,
+    pending_reads: PendingReads<'c>,
 }
 
 impl<'c> Reader<'c> {
@@ -236,7 +237,7 @@ impl<'c> Reader<'c> {
 
     /// What `wait`, in or at `op`, completes has been read only now.
     fn completed_reads(&mut self, b: BlockId, op: Op<'c>, wait: Op<'c>) {
-        for buffer in self.readers.completed_by(wait) {
+        for buffer in self.pending_reads.completed_by(wait) {
             let kind = AccessKind::AsyncRead;
             self.step(b, op, Inst::Access { buffer, kind });
         }

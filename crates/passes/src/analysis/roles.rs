@@ -1,4 +1,5 @@
-//! Roles of warps: which warps take which way through `scf.if`s on the number of a warp.
+//! Warp specialization: the roles of warps, that is, which warps take which branch of the `scf.if`s on the
+//! warp number.
 //!
 //! Warps have the same role if they take the same way through all of them. In a kernel that multiplies, warpgroups stay whole: a branch
 //! that parts one counts only where what is in it has to do with other threads (an await or another operation that completes
@@ -23,7 +24,7 @@ fn is_multiplication(op: Op<'_>) -> bool {
 }
 
 /// Returns true if some, but not all, warps of a warpgroup are among `warps`, of `all` that there are.
-fn parts_warpgroup(warps: u32, all: u32) -> bool {
+fn splits_warpgroup(warps: u32, all: u32) -> bool {
     (0..32).step_by(4).any(|first| {
         let whole = all >> first & WARPGROUP;
         !matches!(warps >> first & whole, part if part == 0 || part == whole)
@@ -31,9 +32,9 @@ fn parts_warpgroup(warps: u32, all: u32) -> bool {
 }
 
 /// What has operations in it that have to do with other threads.
-fn around_concerted<'c>(ops: &[Op<'c>]) -> FxHashSet<Op<'c>> {
+fn around_convergent<'c>(ops: &[Op<'c>]) -> FxHashSet<Op<'c>> {
     let mut around = FxHashSet::default();
-    for op in ops.iter().filter(|op| is_concerted(**op)) {
+    for op in ops.iter().filter(|op| is_convergent(**op)) {
         for outer in op.ancestors() {
             if !around.insert(outer) {
                 break;
@@ -44,7 +45,7 @@ fn around_concerted<'c>(ops: &[Op<'c>]) -> FxHashSet<Op<'c>> {
 }
 
 /// Returns true if `op` has to do with other threads.
-fn is_concerted(op: Op<'_>) -> bool {
+fn is_convergent(op: Op<'_>) -> bool {
     let is_on_mbarrier = || {
         matches!(
             op.name(),
@@ -87,7 +88,7 @@ impl<'c> Roles<'c> {
         let mut conditions = FxHashMap::default();
         let multiplies = ops.iter().any(|op| is_multiplication(*op));
         let concerned = if multiplies {
-            around_concerted(ops)
+            around_convergent(ops)
         } else {
             FxHashSet::default()
         };
@@ -98,7 +99,8 @@ impl<'c> Roles<'c> {
                 continue;
             }
             let warps = warps_where(condition).map(|warps| warps & all);
-            let counts = |warps: &u32| !multiplies || concerned.contains(op) || !parts_warpgroup(*warps, all);
+            let counts =
+                |warps: &u32| !multiplies || concerned.contains(op) || !splits_warpgroup(*warps, all);
             if let Some(warps) = warps.filter(counts) {
                 conditions.insert(condition, warps);
             }

@@ -1,12 +1,13 @@
-//! Reads a function into a [`Program`]: its control flow, with nothing but what issues, commits, waits and awaits.
+//! Builds the [`Program`] of a function: its control flow, with nothing but what issues, commits, waits and
+//! awaits (its *skeleton*).
 //!
-//! [`super::cfg`] says how control flows, and a [`Vocabulary`] what operations mean.
+//! [`super::cfg`] says how control flows, and an [`OpClassifier`] what operations do.
 
 mod blocks;
 mod ops;
 
 use super::cfg::RegionFlow;
-use super::vocabulary::Vocabulary;
+use super::op_classifier::OpClassifier;
 use async_dialects::completion::GroupQueue;
 use async_mlir::ir::{self, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,7 +24,7 @@ pub enum SlotPlace<'c> {
     NewElse(Op<'c>),
 }
 
-/// A function's skeleton, and what its numbers stand for.
+/// The skeleton of a function: its [`Program`], and the IR that the numbers in it stand for.
 pub struct Skeleton<'c> {
     /// The skeleton.
     pub program: Program,
@@ -62,13 +63,13 @@ pub struct Skeleton<'c> {
 
 /// Reads the body of `function`. Loops in `unpeelable` are never to be peeled.
 #[allow(clippy::implicit_hasher)] // Made by our passes alone.
-pub fn read<'c, V: Vocabulary<'c>>(
+pub fn read<'c, V: OpClassifier<'c>>(
     function: Op<'c>,
-    vocabulary: &V,
+    classifier: &V,
     unpeelable: &FxHashSet<Op<'c>>,
 ) -> Skeleton<'c> {
     let mut reader = Reader {
-        vocabulary,
+        classifier,
         unpeelable,
         out: Skeleton {
             program: Program::new(0),
@@ -115,7 +116,7 @@ pub fn read<'c, V: Vocabulary<'c>>(
 }
 
 struct Reader<'a, 'c, V> {
-    vocabulary: &'a V,
+    classifier: &'a V,
     unpeelable: &'a FxHashSet<Op<'c>>,
     out: Skeleton<'c>,
     /// By token, whether something defines it; false for those after the last.
@@ -154,11 +155,11 @@ impl<'c> Scope<'c> {
     }
 }
 
-impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
+impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
     // Tokens.
 
     fn is_token(&self, value: Value<'c>) -> bool {
-        self.vocabulary.is_token(value.ty())
+        self.classifier.is_token(value.ty())
     }
 
     fn token_values(&self, values: impl Iterator<Item = Value<'c>>) -> Vec<Value<'c>> {

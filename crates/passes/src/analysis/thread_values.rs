@@ -1,19 +1,20 @@
-//! What integers are in each thread of a block, and from one iteration of a loop to the next.
+//! Computes what integers are in each thread of a block, and how they change from one iteration of a loop to
+//! the next.
 //!
 //! A value is a number for each thread, plus an [`Offset`] that is the same for all of them: constants, iterations of loops,
 //! numbers that rotate with them, and values that are computed once. What is neither is not known. Numbers of threads are worked
 //! out one by one, so that every function of a thread's index is exact, such as a swizzle.
 
+mod affine_maps;
 mod arithmetic;
-mod carried;
-mod in_part;
-mod maps;
+mod loop_carried;
+mod partially_known;
+mod recurrences;
 mod rotation;
-mod steps;
 mod width;
 
 use self::arithmetic::{function_of, with_constant};
-pub use self::carried::Carrying;
+pub use self::loop_carried::IterArgs;
 use super::uniformity::{is_uniform, may_diverge};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{Dimension, block_size};
@@ -108,12 +109,13 @@ impl<'c> ThreadValues<'c> {
     }
 
     /// What takes one of `values` in each iteration of the loop `around`, in turn.
-    pub fn in_turn(&self, around: Op<'c>, values: Vec<i64>) -> Option<ThreadValue> {
+    pub fn periodic(&self, around: Op<'c>, values: Vec<i64>) -> Option<ThreadValue> {
         rotation::periodic(*self.loops.get(&around)?, values)
     }
 
-    /// What would take one of `values` in the iteration after the last one of the loop `around`, where they take turns.
-    pub fn after_turns(&mut self, around: Op<'c>, values: Vec<i64>) -> Option<ThreadValue> {
+    /// What would take one of `values` in the iteration after the last one of the loop `around`, which are
+    /// periodic in it.
+    pub fn periodic_after(&mut self, around: Op<'c>, values: Vec<i64>) -> Option<ThreadValue> {
         let period = u64::try_from(values.len()).ok().filter(|period| *period > 0)?;
         if let Some(trips) = constant_trip_count(around) {
             let turn = usize::try_from(trips % period).ok()?;
@@ -199,7 +201,7 @@ impl<'c> ThreadValues<'c> {
             return self.in_type(ThreadValue::constant(constant), value.ty());
         }
         let computed = match value.definition() {
-            Definition::Result(op, number) if is_loop(op) => carried::result(self, op, number),
+            Definition::Result(op, number) if is_loop(op) => loop_carried::result(self, op, number),
             Definition::Result(op, 0) => self.result(op),
             Definition::Result(..) => None,
             Definition::Argument(block, number) => {
@@ -207,13 +209,13 @@ impl<'c> ThreadValues<'c> {
                 let counts = number == 0 && !around.is(scf::WHILE);
                 match self.loops.get(&around).copied() {
                     Some(of) if counts => self.induction_variable(around, of),
-                    Some(of) => carried::argument(self, (around, of), value),
+                    Some(of) => loop_carried::argument(self, (around, of), value),
                     // In a loop that runs once, all is what it begins with.
                     None if constant_trip_count(around) != Some(1) => None,
                     None if counts => self.first_number(around),
                     None => {
-                        let carrying = Carrying::new(around)?;
-                        self.of(carrying.init(carrying.place_of(value)?))
+                        let iter_args = IterArgs::new(around)?;
+                        self.of(iter_args.init(iter_args.place_of(value)?))
                     }
                 }
             }

@@ -1,4 +1,5 @@
-//! Where a token can come from: which queues' operations, and whether from elsewhere.
+//! Computes which operations can define a token (reaching definitions): of which queues, and whether from
+//! elsewhere.
 //!
 //! A token that can come from elsewhere (another engine, a call, a function argument) must stay in the IR, and so must
 //! every value that control flow binds it to: those that are bound to one another stay or go together.

@@ -1,5 +1,5 @@
-//! In what the threads of a block, or of a warpgroup, may differ: values, control flow, and whether they execute an operation
-//! together.
+//! Divergence analysis: where the threads of a block, or of a warpgroup, may differ in values and control
+//! flow, and whether they execute an operation together.
 
 mod branches;
 mod warpgroup;

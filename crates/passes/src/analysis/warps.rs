@@ -1,4 +1,4 @@
-//! What is the same in all threads of a warp, and known for each warp: numbers of warps, and what is computed of them and of
+//! Warp-uniform values that are known for each warp: its number, and what is computed of that and of
 //! constants alone.
 //!
 //! For blocks of known size that are made of whole warps in one dimension. Cost: what a value is computed from is looked at up to

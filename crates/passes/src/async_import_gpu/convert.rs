@@ -1,4 +1,4 @@
-//! Each operation of `gpu` as one of `gpux`, and tokens as tokens.
+//! Converts each operation of `gpu` to one of `gpux`, and tokens to tokens.
 
 use crate::utils::signature::{Signature, operand_segments};
 use crate::utils::tokens::await_before;

@@ -1,20 +1,23 @@
-//! Tokens as streams: what upstream's `--gpu-to-llvm` makes of them.
+//! Makes the order of operations in a stream explicit as dependences of tokens, for the streams that
+//! upstream's `--gpu-to-llvm` makes of them.
 //!
-//! There, a `gpu.wait async` makes a stream, which comes after what is in those of its operands; an operation with a token goes to the
-//! stream of its first dependency, which is its token, too. So it comes after everything that was put there before, whichever token
-//! that took. Here, it gets a dependency on the last of that.
+//! There, a `gpu.wait async` makes a stream, which comes after what is in those of its operands; an operation
+//! with a token goes to the stream of its first dependency, which is its token, too. So it comes after
+//! everything that was put there before, whichever token that took. Here, it gets a dependency on the last of
+//! that.
 //!
-//! Tokens that may be of the same stream are in one class: operations and their first dependencies, and what control flow hands over.
-//! A class is taken for one stream, in which nothing is lost when it is made again, if it has several; the order may then be
-//! stricter than upstream's. The last operation of a stream is a variable, and dependencies are reads of it.
+//! Tokens that may be of the same stream are in one class: operations and their first dependencies, and what
+//! control flow hands over. A class is taken for one stream, in which nothing is lost when it is made again,
+//! if it has several; the order may then be stricter than upstream's. The last operation of a stream is a
+//! variable, and dependencies are reads of it.
 
-mod scope;
+mod enclosing_block;
 
-use self::scope::scope;
+use self::enclosing_block::enclosing_block;
 use super::convert::is_known;
-use crate::utils::carry::{self, Kind};
-use crate::utils::token_variable::{State, Variable};
-use crate::utils::value_classes::ValueClasses;
+use crate::utils::equivalence_classes::EquivalenceClasses;
+use crate::utils::region_values::{self, RegionOpKind};
+use crate::utils::token_variable::{TokenState, TokenVariable};
 use async_dialects::names::async_;
 use async_mlir::calls::is_call;
 use async_mlir::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
@@ -31,7 +34,7 @@ pub(super) fn to_dependencies(module: Op<'_>) -> Result<(), PassError<'_>> {
     ops.iter().try_for_each(|op| refuse_functions(*op))?;
     let mut streams: Vec<Stream> = Vec::new();
     let mut numbers: FxHashMap<usize, usize> = FxHashMap::default();
-    let mut classes = ValueClasses::default();
+    let mut classes = EquivalenceClasses::default();
     for &op in &ops {
         link(op, &mut classes);
     }
@@ -75,7 +78,7 @@ fn goes_to(op: Op<'_>) -> Option<Value<'_>> {
 }
 
 /// Puts tokens that may be of the same stream into one class.
-fn link<'c>(op: Op<'c>, classes: &mut ValueClasses<'c>) {
+fn link<'c>(op: Op<'c>, classes: &mut EquivalenceClasses<'c>) {
     let arguments = op
         .regions()
         .flat_map(Region::blocks)
@@ -190,7 +193,7 @@ impl<'c> Stream<'c> {
                 self.changed.add(op);
             }
         }
-        self.scope = scope(&self.values);
+        self.scope = enclosing_block(&self.values);
         self.stays = self.creations.len() != 1 || self.values.iter().any(|value| self.is_carried(*value));
     }
 
@@ -201,7 +204,8 @@ impl<'c> Stream<'c> {
         };
         let around = block.parent_op();
         let is_entry = block.region().and_then(Region::first) == Some(block);
-        let repeats = !is_entry || around.and_then(carry::kind) != Some(Kind::Branch);
+        let repeats =
+            !is_entry || around.and_then(region_values::region_op_kind) != Some(RegionOpKind::Branch);
         repeats
             && around.is_some_and(|around| {
                 self.creations
@@ -222,7 +226,7 @@ impl<'c> Stream<'c> {
     }
 }
 
-impl<'c> Variable<'c> for Stream<'c> {
+impl<'c> TokenVariable<'c> for Stream<'c> {
     fn ty(&self) -> Type<'c> {
         self.ty
     }
@@ -245,7 +249,7 @@ impl<'c> Variable<'c> for Stream<'c> {
             .results(&[self.ty])
     }
 
-    fn access(&self, op: Op<'c>, state: &State<'c>) -> Result<Option<State<'c>>, PassError<'c>> {
+    fn access(&self, op: Op<'c>, state: &TokenState<'c>) -> Result<Option<TokenState<'c>>, PassError<'c>> {
         if op.is(async_::REGION) {
             let message = "has a task use a stream from outside of it, and what else is put there meanwhile is not known";
             return Err(PassError::new(op, message)

@@ -1,4 +1,4 @@
-//! What the statements of a loop access, and when those accesses are over.
+//! Collects the memory accesses of a loop body: which statement accesses what, and when each access is over.
 
 use super::body::Body;
 use crate::analysis::footprints::{BufferKey, Footprints, Mask};

@@ -1,4 +1,4 @@
-//! What attributes say about a loop.
+//! Reads and checks the attributes that say how a loop is to be pipelined.
 
 use async_dialects::names::gpux_attr;
 use async_mlir::diagnostic::Diagnostic;
@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// When an operation is executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Slot {
+pub(super) struct StageOrder {
     pub stage: u32,
     pub order: u32,
 }
@@ -19,7 +19,7 @@ pub(super) struct Slot {
 pub(super) const MAX_STAGES: u32 = 64;
 
 /// When operations of a loop's body are executed; others are recomputed wherever they are needed.
-pub(super) type Schedule<'c> = FxHashMap<Op<'c>, Slot>;
+pub(super) type Schedule<'c> = FxHashMap<Op<'c>, StageOrder>;
 
 /// What is to be done with a loop.
 pub(super) enum Request {
@@ -88,11 +88,11 @@ pub(super) fn read<'c>(around: Op<'c>, body: Block<'c>) -> Result<Option<Request
         }
         (None, None) => Ok(None),
         (None, Some(_)) => {
-            let schedule = slots(body)?;
+            let schedule = read_schedule(body)?;
             let mut stages = FxHashSet::default();
             for stage in asynchronous.and_then(array_numbers).unwrap_or_default() {
                 let stage = u32::try_from(stage).unwrap_or(u32::MAX);
-                if schedule.values().all(|slot| slot.stage != stage) {
+                if schedule.values().all(|stage_order| stage_order.stage != stage) {
                     let message = format!(
                         "has stage {stage} in 'async.async_stages', but no operation of its body has that stage"
                     );
@@ -137,14 +137,14 @@ fn number(op: Op<'_>, name: &str) -> Option<u32> {
 }
 
 /// When the operations of `body` say that they are executed.
-pub(super) fn slots(body: Block<'_>) -> Result<Schedule<'_>, PassError<'_>> {
+pub(super) fn read_schedule(body: Block<'_>) -> Result<Schedule<'_>, PassError<'_>> {
     let mut schedule = Schedule::default();
     // The first operation of each order.
     let mut orders: FxHashMap<u32, Op<'_>> = FxHashMap::default();
     for op in body.ops() {
         let (stage, order) = (number(op, gpux_attr::STAGE), number(op, gpux_attr::ORDER));
-        let slot = match (stage, order) {
-            (Some(stage), Some(order)) => Slot { stage, order },
+        let stage_order = match (stage, order) {
+            (Some(stage), Some(order)) => StageOrder { stage, order },
             (Some(_), None) => return Err(PassError::new(op, "has 'async.stage', but no 'async.order'")),
             (None, Some(_)) => return Err(PassError::new(op, "has 'async.order', but no 'async.stage'")),
             (None, None) if op.has_attr(gpux_attr::STAGE) || op.has_attr(gpux_attr::ORDER) => {
@@ -155,20 +155,23 @@ pub(super) fn slots(body: Block<'_>) -> Result<Schedule<'_>, PassError<'_>> {
             }
             (None, None) => continue,
         };
-        if slot.stage >= MAX_STAGES {
+        if stage_order.stage >= MAX_STAGES {
             let message = format!(
                 "has stage {}, but the last one possible is {}",
-                slot.stage,
+                stage_order.stage,
                 MAX_STAGES - 1
             );
             return Err(PassError::new(op, message));
         }
-        schedule.insert(op, slot);
-        let first = *orders.entry(slot.order).or_insert(op);
-        if let Some(other) = schedule.get(&first).filter(|other| other.stage != slot.stage) {
+        schedule.insert(op, stage_order);
+        let first = *orders.entry(stage_order.order).or_insert(op);
+        if let Some(other) = schedule
+            .get(&first)
+            .filter(|other| other.stage != stage_order.stage)
+        {
             let message = format!(
                 "has order {}, which an operation of stage {} has, too",
-                slot.order, other.stage
+                stage_order.order, other.stage
             );
             return Err(PassError::new(op, message).note(first, "this one; orders are unique"));
         }

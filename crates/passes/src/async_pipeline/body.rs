@@ -1,7 +1,8 @@
-//! The body of a loop: its statements, and the values that go from one to another.
+//! Reads the body of a loop into a pipelining [`Problem`]: its statements, and the values that go from one to
+//! another.
 
 use super::annotations::Schedule;
-use super::roles::is_await;
+use super::role_branches::is_await;
 use crate::analysis::memory::only_computes;
 use async_mlir::ir::{Block, Definition as Defined, Op, Value};
 use async_mlir::pass::PassError;

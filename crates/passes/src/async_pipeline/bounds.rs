@@ -1,6 +1,6 @@
-//! How often a loop runs, and what its variable is.
+//! Computes the trip count of a loop, and its induction variable in each iteration.
 
-use super::integers::{Arithmetic, Constants, Int, Place, Truth};
+use super::folding::{Arithmetic, Constants, FoldedBool, FoldedInt, InsertionPoint};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::Op;
 use async_mlir::names::attr;
@@ -9,10 +9,10 @@ use async_mlir::names::attr;
 #[derive(Clone, Copy)]
 pub(super) struct Bounds<'a, 'c> {
     pub arithmetic: Arithmetic<'a, 'c>,
-    pub lower: Int<'c>,
-    pub step: Int<'c>,
+    pub lower: FoldedInt<'c>,
+    pub step: FoldedInt<'c>,
     /// How many iterations there are; a number without sign.
-    pub trips: Int<'c>,
+    pub trips: FoldedInt<'c>,
     /// A number of iterations that there are at least.
     pub at_least: u32,
 }
@@ -20,12 +20,12 @@ pub(super) struct Bounds<'a, 'c> {
 impl<'a, 'c> Bounds<'a, 'c> {
     /// Works out the bounds of `around` before it.
     pub fn new(around: Op<'c>, constants: &'a Constants<'c>) -> Self {
-        Self::at(around, Place::Before(around), constants)
+        Self::at(around, InsertionPoint::Before(around), constants)
     }
 
     /// Works out the bounds of `around` at another place, where they are known, too.
-    pub fn at(around: Op<'c>, at: Place<'c>, constants: &'a Constants<'c>) -> Self {
-        let [lower, upper, step] = [0, 1, 2].map(|i| Int::of(around.operand(i)));
+    pub fn at(around: Op<'c>, at: InsertionPoint<'c>, constants: &'a Constants<'c>) -> Self {
+        let [lower, upper, step] = [0, 1, 2].map(|i| FoldedInt::of(around.operand(i)));
         let arithmetic = Arithmetic {
             constants,
             location: around.location(),
@@ -33,7 +33,10 @@ impl<'a, 'c> Bounds<'a, 'c> {
             unsigned: around.has_attr(attr::UNSIGNED_CMP),
         };
         let known = constant_trip_count(around).and_then(|trips| i64::try_from(trips).ok());
-        let trips = known.map_or_else(|| trips(arithmetic, at, (lower, upper, step)), Int::Constant);
+        let trips = known.map_or_else(
+            || trips(arithmetic, at, (lower, upper, step)),
+            FoldedInt::Constant,
+        );
         Self {
             arithmetic,
             lower,
@@ -44,33 +47,35 @@ impl<'a, 'c> Bounds<'a, 'c> {
     }
 
     /// The loop's variable `iterations` after it is `from`.
-    pub fn after(&self, at: Place<'c>, from: Int<'c>, iterations: i64) -> Int<'c> {
-        let ahead = self.arithmetic.mul(at, self.step, Int::Constant(iterations));
+    pub fn after(&self, at: InsertionPoint<'c>, from: FoldedInt<'c>, iterations: i64) -> FoldedInt<'c> {
+        let ahead = self
+            .arithmetic
+            .mul(at, self.step, FoldedInt::Constant(iterations));
         self.arithmetic.add(at, from, ahead)
     }
 
     /// The loop's variable after all iterations but the last `fewer`; the first if there are no more than those.
-    pub fn end(&self, at: Place<'c>, fewer: u32) -> Int<'c> {
+    pub fn end(&self, at: InsertionPoint<'c>, fewer: u32) -> FoldedInt<'c> {
         let fewer = i64::from(fewer);
         if fewer == 0 {
             let ahead = self.arithmetic.mul(at, self.step, self.trips);
             return self.arithmetic.add(at, self.lower, ahead);
         }
         let more = if fewer <= i64::from(self.at_least) {
-            Truth::Known(true)
+            FoldedBool::Known(true)
         } else {
             self.arithmetic.is_more(at, self.trips, fewer)
         };
-        let rest = self.arithmetic.sub(at, self.trips, Int::Constant(fewer));
-        let rest = self.arithmetic.select(at, more, rest, Int::Constant(0));
+        let rest = self.arithmetic.sub(at, self.trips, FoldedInt::Constant(fewer));
+        let rest = self.arithmetic.select(at, more, rest, FoldedInt::Constant(0));
         let ahead = self.arithmetic.mul(at, self.step, rest);
         self.arithmetic.add(at, self.lower, ahead)
     }
 
     /// Whether there are more than `number` iterations.
-    pub fn has_more_than(&self, at: Place<'c>, number: u32) -> Truth<'c> {
+    pub fn has_more_than(&self, at: InsertionPoint<'c>, number: u32) -> FoldedBool<'c> {
         if number < self.at_least {
-            return Truth::Known(true);
+            return FoldedBool::Known(true);
         }
         self.arithmetic.is_more(at, self.trips, number.into())
     }
@@ -80,17 +85,17 @@ impl<'a, 'c> Bounds<'a, 'c> {
 /// larger than the largest number with one.
 fn trips<'c>(
     arithmetic: Arithmetic<'_, 'c>,
-    at: Place<'c>,
-    (lower, upper, step): (Int<'c>, Int<'c>, Int<'c>),
-) -> Int<'c> {
+    at: InsertionPoint<'c>,
+    (lower, upper, step): (FoldedInt<'c>, FoldedInt<'c>, FoldedInt<'c>),
+) -> FoldedInt<'c> {
     let runs = arithmetic.less(at, lower, upper);
     let difference = arithmetic.sub(at, upper, lower);
-    let trips = if step == Int::Constant(1) {
+    let trips = if step == FoldedInt::Constant(1) {
         difference
     } else {
-        let before_last = arithmetic.sub(at, difference, Int::Constant(1));
+        let before_last = arithmetic.sub(at, difference, FoldedInt::Constant(1));
         let more = arithmetic.div(at, before_last, step);
-        arithmetic.add(at, more, Int::Constant(1))
+        arithmetic.add(at, more, FoldedInt::Constant(1))
     };
-    arithmetic.select(at, runs, trips, Int::Constant(0))
+    arithmetic.select(at, runs, trips, FoldedInt::Constant(0))
 }

@@ -1,14 +1,15 @@
-//! Which accesses to memory have to stay in order, and which buffers iterations need versions of.
+//! Checks that a schedule keeps memory dependences, and computes how many versions of its buffers a loop
+//! needs.
 //!
-//! Iterations may have versions of a buffer that is *fresh* ([`freshness`](super::freshness)). All other memory is the same for all
-//! iterations, and accesses to it stay in order as far as they may meet.
+//! Iterations may have versions of a buffer that is *privatizable* ([`privatization`](super::privatization)).
+//! All other memory is the same for all iterations, and accesses to it stay in order as far as they may meet.
 
 use super::accesses::{Access, Accesses, Buffer, footprint, number_loops};
 use super::body::{Body, executed_first};
-use super::early_reads::{EarlyRead, early_reads};
-use super::freshness::Freshness;
-use super::outside::Outside;
+use super::buffer_liveness::BufferLiveness;
+use super::privatization::Privatization;
 use super::storage::Storage;
+use super::unawaited_reads::{UnawaitedRead, unawaited_reads};
 use crate::analysis::footprints::{Footprints, Mask};
 use crate::insert_barriers::note_what_it_orders;
 use async_mlir::gpu::{block_size, is_barrier};
@@ -22,32 +23,33 @@ use tokenflow::pipeline::{Lifetime, StatementId};
 pub(super) type Versions<'c> = Vec<(Value<'c>, u32)>;
 
 /// What is known of a function before any of its loops is pipelined.
-pub(super) struct Function<'c> {
+pub(super) struct FunctionInfo<'c> {
     pub op: Op<'c>,
     /// All threads, if it is known how many there are.
     threads: Mask,
-    pub outside: Outside<'c>,
+    pub liveness: BufferLiveness<'c>,
 }
 
-impl<'c> Function<'c> {
+impl<'c> FunctionInfo<'c> {
     pub fn new(op: Op<'c>) -> Self {
         let threads = block_size(op).and_then(|_| Footprints::new(op).values.num_threads());
         let threads: Mask = threads.map(|threads| vec![true; threads as usize].into());
         Self {
             op,
-            outside: Outside::of(op, &threads),
+            liveness: BufferLiveness::of(op, &threads),
             threads,
         }
     }
 }
 
-/// Checks that accesses stay in order. Returns how many versions buffers need, and which reads are early as it is.
+/// Checks that accesses stay in order. Returns how many versions buffers need, and the reads that are
+/// unawaited in the loop as it is written.
 pub(super) fn check<'c>(
     body: &Body<'c>,
     accesses: &Accesses<'c>,
     storage: &Storage<'c>,
-    function: &Function<'c>,
-) -> Result<(Versions<'c>, Vec<EarlyRead<'c>>), PassError<'c>> {
+    function: &FunctionInfo<'c>,
+) -> Result<(Versions<'c>, Vec<UnawaitedRead<'c>>), PassError<'c>> {
     let footprints = Footprints::new(function.op);
     let threads = function.threads.clone();
     let mut checker = Checker {
@@ -57,12 +59,12 @@ pub(super) fn check<'c>(
         trips: Vec::new(),
     };
     checker.trips = number_loops(body, &mut checker.footprints);
-    let freshness = Freshness {
+    let privatization = Privatization {
         body,
         all: checker.threads.clone(),
-        outside: &function.outside,
+        liveness: &function.liveness,
     };
-    let (mut versions, mut early) = (Vec::new(), Vec::new());
+    let (mut versions, mut unawaited) = (Vec::new(), Vec::new());
     for buffer in accesses
         .buffers
         .iter()
@@ -72,8 +74,8 @@ pub(super) fn check<'c>(
             let message = "is never awaited in this loop, so its buffer can't be used again";
             return Err(PassError::new(never.op, message).note(never.op, "await its token in the loop"));
         }
-        early.extend(checker.early_reads(buffer));
-        match freshness.check(buffer, storage, &mut checker.footprints) {
+        unawaited.extend(checker.unawaited_reads(buffer));
+        match privatization.check(buffer, storage, &mut checker.footprints) {
             Ok(()) => {
                 checker.check_iteration(&buffer.accesses)?;
                 // Two iterations can't access the same version if there are no more of them than versions.
@@ -91,7 +93,7 @@ pub(super) fn check<'c>(
         }
     }
     checker.check_fences(accesses)?;
-    Ok((versions, early))
+    Ok((versions, unawaited))
 }
 
 /// When accesses to a buffer begin and end.
@@ -228,9 +230,9 @@ impl<'c> Checker<'_, 'c> {
     }
 
     /// The reads of `buffer` that come while it is being copied to.
-    fn early_reads(&mut self, buffer: &Buffer<'c>) -> Vec<EarlyRead<'c>> {
+    fn unawaited_reads(&mut self, buffer: &Buffer<'c>) -> Vec<UnawaitedRead<'c>> {
         let mut touched = vec![None; buffer.accesses.len()];
-        early_reads(buffer, |copy, read, distance| {
+        unawaited_reads(buffer, |copy, read, distance| {
             let footprints = [copy, read].map(|number| {
                 let access = &buffer.accesses[number];
                 let known: &mut Option<Option<Footprint>> = &mut touched[number];

@@ -1,11 +1,11 @@
-//! Makes the prologue, the kernel and the epilogue of a loop.
+//! Expands a planned loop into its prologue, kernel and epilogue.
 
 use super::body::{Body, Work};
 use super::bounds::Bounds;
-use super::integers::{Constants, Int, Place, Truth};
-use super::roles::awaited;
+use super::folding::{Constants, FoldedBool, FoldedInt, InsertionPoint};
+use super::multi_buffering::Slots;
+use super::role_branches::awaited;
 use super::rounds::{Emitter, Registers, Round, nothing};
-use super::versions::Slots;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{attr, scf};
@@ -51,14 +51,14 @@ pub(super) struct Expanded<'a, 'c> {
 }
 
 /// Which values go from round to round.
-pub(super) struct Rotation {
+pub(super) struct RotatingValues {
     /// What the kernel carries.
     pairs: Vec<(ValueId, u32)>,
     /// What other statements read, now or later.
     exported: FxHashSet<ValueId>,
 }
 
-impl Rotation {
+impl RotatingValues {
     /// Checks that values are defined before they are read, and finds out how long each is needed.
     pub fn of<'c>(body: &Body<'c>, epilogue: Epilogue) -> Result<Self, PassError<'c>> {
         let values = Values::new(&body.problem, body.definitions.clone());
@@ -102,7 +102,7 @@ impl Rotation {
 /// Makes the pipelined loop before the original one, and erases that unless it is needed for few iterations.
 pub(super) fn expand<'a, 'c>(
     body: &'a Body<'c>,
-    rotation: &'a Rotation,
+    rotating_values: &'a RotatingValues,
     slots: Slots<'a, 'c>,
     constants: &'a Constants<'c>,
     shape: Shape,
@@ -110,14 +110,14 @@ pub(super) fn expand<'a, 'c>(
     let around = body.around;
     let mut bounds = Bounds::new(around, constants);
     let last = body.problem.last_stage();
-    let mut at = Place::Before(around);
+    let mut at = InsertionPoint::Before(around);
     let branch = match shape.short {
         ShortTrips::Branch if last > 0 => branch(around, bounds.has_more_than(at, last - 1)),
         _ => None,
     };
     if let Some(branch) = branch {
         bounds.at_least = last;
-        at = Place::AtEnd(branch.long);
+        at = InsertionPoint::AtEnd(branch.long);
     }
     let mut pipeline = Pipeline {
         at,
@@ -125,11 +125,11 @@ pub(super) fn expand<'a, 'c>(
         last,
         end: bounds.lower,
         enough: (0..last).map(|number| bounds.has_more_than(at, number)).collect(),
-        rotation,
+        rotating_values,
         emitter: Emitter {
             body,
             bounds,
-            exported: &rotation.exported,
+            exported: &rotating_values.exported,
             slots,
             registers: Registers::default(),
             made: Vec::new(),
@@ -163,8 +163,8 @@ struct Branch<'c> {
 }
 
 /// Moves `around` to where `is_long` is not true; `None` if that is known.
-fn branch<'c>(around: Op<'c>, is_long: Truth<'c>) -> Option<Branch<'c>> {
-    let Truth::If(condition) = is_long else {
+fn branch<'c>(around: Op<'c>, is_long: FoldedBool<'c>) -> Option<Branch<'c>> {
+    let FoldedBool::If(condition) = is_long else {
         return None;
     };
     let types: Vec<_> = around.results().map(Value::ty).collect();
@@ -187,14 +187,14 @@ fn branch<'c>(around: Op<'c>, is_long: Truth<'c>) -> Option<Branch<'c>> {
 }
 
 struct Pipeline<'a, 'c> {
-    at: Place<'c>,
+    at: InsertionPoint<'c>,
     shape: Shape,
     last: u32,
     /// The loop's variable in the first round after the kernel, with the lag of the last stage.
-    end: Int<'c>,
+    end: FoldedInt<'c>,
     /// Whether there are more iterations than the number.
-    enough: Vec<Truth<'c>>,
-    rotation: &'a Rotation,
+    enough: Vec<FoldedBool<'c>>,
+    rotating_values: &'a RotatingValues,
     emitter: Emitter<'a, 'c>,
 }
 
@@ -206,7 +206,7 @@ impl<'c> Pipeline<'_, 'c> {
         for number in 0..self.last {
             let runs = (0..=self.last).map(|stage| match number.checked_sub(stage) {
                 Some(iteration) => self.enough[iteration as usize],
-                None => Truth::Known(false),
+                None => FoldedBool::Known(false),
             });
             self.emitter.round(&Round {
                 at,
@@ -242,7 +242,7 @@ impl<'c> Pipeline<'_, 'c> {
         let upper = bounds.end(at, fewer);
         self.end = upper;
         // The value of the variable from which on each stage has no iteration left.
-        let ends: Vec<Int> = match epilogue {
+        let ends: Vec<FoldedInt> = match epilogue {
             Epilogue::Peel => Vec::new(),
             Epilogue::Predicate => (0..self.last)
                 .map(|stage| bounds.end(at, self.last - stage))
@@ -272,9 +272,9 @@ impl<'c> Pipeline<'_, 'c> {
             .collect();
         let block = Block::new(&arguments);
         kernel.region(0).append(block);
-        let inside = Place::AtEnd(block);
+        let inside = InsertionPoint::AtEnd(block);
         self.set_carried_values(&block.args().skip(1).collect::<Vec<Value>>());
-        let variable = Int::Value(block.arg(0));
+        let variable = FoldedInt::Value(block.arg(0));
         if computes {
             self.emitter.slots.set_computed(inside, variable, self.last);
         }
@@ -282,9 +282,9 @@ impl<'c> Pipeline<'_, 'c> {
         // The prologue has executed the iterations of a stage that come before the kernel.
         let has_none = |stage: u32| trips.is_some_and(|trips| trips <= i64::from(self.last - stage));
         let runs = (0..=self.last).map(|stage| match ends.get(stage as usize) {
-            Some(_) if has_none(stage) => Truth::Known(false),
+            Some(_) if has_none(stage) => FoldedBool::Known(false),
             Some(end) => arithmetic.less(inside, variable, *end),
-            None => Truth::Known(true),
+            None => FoldedBool::Known(true),
         });
         let runs = runs.collect();
         self.emitter.round(&Round {
@@ -319,7 +319,7 @@ impl<'c> Pipeline<'_, 'c> {
     }
 
     /// What goes from round to round of the kernel: registers, then counters.
-    fn carried_values(&self, at: Place<'c>) -> Vec<Value<'c>> {
+    fn carried_values(&self, at: InsertionPoint<'c>) -> Vec<Value<'c>> {
         // What an iteration that does not exist would have defined is not read.
         let register = |pair: &(ValueId, u32)| {
             let known = self.emitter.registers.get(pair).copied();
@@ -331,7 +331,7 @@ impl<'c> Pipeline<'_, 'c> {
                 )
             })
         };
-        let registers = self.rotation.pairs.iter().map(register);
+        let registers = self.rotating_values.pairs.iter().map(register);
         let slots = &self.emitter.slots;
         let counters = slots.counters.iter();
         let counters = counters.map(|(_, number)| slots.arithmetic.value(*number));
@@ -339,11 +339,11 @@ impl<'c> Pipeline<'_, 'c> {
     }
 
     fn set_carried_values(&mut self, values: &[Value<'c>]) {
-        let (registers, counters) = values.split_at(self.rotation.pairs.len());
-        let pairs = self.rotation.pairs.iter().copied();
+        let (registers, counters) = values.split_at(self.rotating_values.pairs.len());
+        let pairs = self.rotating_values.pairs.iter().copied();
         self.emitter.registers = pairs.zip(registers.iter().copied()).collect();
         for (counter, value) in self.emitter.slots.counters.iter_mut().zip(counters) {
-            counter.1 = Int::Value(*value);
+            counter.1 = FoldedInt::Value(*value);
         }
     }
 
@@ -391,7 +391,7 @@ impl<'c> Pipeline<'_, 'c> {
             // After a kernel without rounds, iterations may be missing.
             let runs = (0..=last).map(|stage| match (last + number).checked_sub(stage) {
                 Some(iteration) if number < stage => self.enough[iteration as usize],
-                _ => Truth::Known(false),
+                _ => FoldedBool::Known(false),
             });
             self.emitter.round(&Round {
                 at,

@@ -1,4 +1,5 @@
-//! The pass, short of a version: tests show that what comes out is wrong, so that no version is superfluous.
+//! A test-only pass: `--async-pipeline`, but with a buffer version fewer than needed. Tests show that its
+//! results are wrong, so that no version is superfluous.
 
 use super::{AsyncPipeline, joined, pipeline};
 use async_mlir::ir::Op;

@@ -1,4 +1,4 @@
-//! Hand-counted copies: where a loop that is to be pipelined has some, their function is put into token form first.
+//! Puts a function whose loops have hand-counted copies into token form before they are pipelined.
 
 use crate::groups_to_tokens::{Options, lift_queues};
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};

@@ -1,17 +1,17 @@
-//! The steps that a loop goes through, and which loops do.
+//! Drives the pipelining of a function: chooses its loops, and takes each through the steps.
 
 use super::accesses::known_buffers;
-use super::across_rounds::{Flat, flatten, refusal};
-use super::annotations::{Request, is_annotated, is_scheduled, read, remove, slots};
-use super::dependences::Function;
+use super::annotations::{Request, is_annotated, is_scheduled, read, read_schedule, remove};
+use super::dependences::FunctionInfo;
 use super::expand::{Epilogue, Shape};
 use super::lifting::counted_queue;
-use super::memory::Memory;
+use super::loop_flattening::{FlattenedLoop, flatten, refusal};
+use super::memory_budget::MemoryBudget;
 use super::plan::{Plan, part_of};
-use super::refused::{Refusal, Refused, emit_because};
+use super::refusals::{Refusal, Refused, emit_because};
 use super::report::Report;
-use super::roles::{has_roles, split_awaits};
-use super::staging::{Liberties, Nothing, Staged, stage};
+use super::role_branches::{has_roles, split_awaits};
+use super::stage_assignment::{NotStaged, StageAssignment, StageOptions, assign_stages};
 use super::storage::Storage;
 use super::transfers::start_in_stages;
 use crate::async_to_gpux::{Options, start_transfers};
@@ -47,9 +47,9 @@ pub(super) enum Attempt<'c> {
 
 /// Pipelines the loops of a function.
 pub(super) struct Pipeliner<'c> {
-    function: Function<'c>,
+    function: FunctionInfo<'c>,
     pub settings: Settings,
-    memory: Memory,
+    memory: MemoryBudget,
     /// Whether kernels get an attribute to be found by.
     marked: bool,
     /// The loops around loops that were pipelined.
@@ -67,9 +67,9 @@ pub(super) struct Pipeliner<'c> {
 }
 
 impl<'c> Pipeliner<'c> {
-    pub fn new(function: Op<'c>, settings: Settings, memory: Memory, marked: bool) -> Self {
+    pub fn new(function: Op<'c>, settings: Settings, memory: MemoryBudget, marked: bool) -> Self {
         Self {
-            function: Function::new(function),
+            function: FunctionInfo::new(function),
             settings,
             memory,
             marked,
@@ -117,7 +117,7 @@ impl<'c> Pipeliner<'c> {
             original.into_iter().for_each(Op::erase);
             return Ok(Attempt::Pipelined);
         };
-        self.function.outside.forget(around);
+        self.function.liveness.forget(around);
         self.storage.take_inner(around);
         Ok(Attempt::Refused(Refused {
             around,
@@ -153,19 +153,19 @@ impl<'c> Pipeliner<'c> {
         }
         // It comes back if the nest can't be pipelined as one loop.
         let (original, copy) = self.copy_nest(outer, inner[0]);
-        let spans = [outer, inner[0]].map(|around| self.function.outside.span(around));
-        self.function.outside.forget(outer);
+        let spans = [outer, inner[0]].map(|around| self.function.liveness.span(around));
+        self.function.liveness.forget(outer);
         let versions = self.storage.take_inner(outer);
         let dropped = outer
             .region(0)
             .first()
             .map_or(0, |block| self.drop_barriers(block));
-        let Flat {
+        let FlattenedLoop {
             around,
             whole,
             results,
         } = flatten(outer, inner[0]);
-        self.function.outside.set_span(around, spans[0]);
+        self.function.liveness.set_span(around, spans[0]);
         self.storage.set_inner(around, versions.clone());
         let tried = around.region(0).first().map(|block| {
             let request = read(around, block).map_err(Refusal::Error)?;
@@ -178,9 +178,9 @@ impl<'c> Pipeliner<'c> {
         };
         let remark = drains(copy, "the nest can't be pipelined as one loop");
         emit_because(remark, refusal.into_error());
-        self.function.outside.forget(around);
-        self.function.outside.set_span(original, spans[0]);
-        self.function.outside.set_span(copy, spans[1]);
+        self.function.liveness.forget(around);
+        self.function.liveness.set_span(original, spans[0]);
+        self.function.liveness.set_span(copy, spans[1]);
         self.storage.take_inner(around);
         self.storage.set_inner(original, versions);
         original.move_before(whole);
@@ -228,7 +228,7 @@ impl<'c> Pipeliner<'c> {
             Request::Annotated(async_stages) => {
                 start_in_stages(self.function.op, block, self.settings.options, async_stages);
                 dropped = self.drop_barriers(block);
-                let schedule = slots(block).map_err(Refusal::Error)?;
+                let schedule = read_schedule(block).map_err(Refusal::Error)?;
                 let plan = Plan::of(
                     around,
                     block,
@@ -249,7 +249,7 @@ impl<'c> Pipeliner<'c> {
                 self.plan(around, block, *stages)?
             }
         };
-        self.function.outside.forget(around);
+        self.function.liveness.forget(around);
         self.carry_out(plan, dropped);
         Ok(())
     }
@@ -272,12 +272,12 @@ impl<'c> Pipeliner<'c> {
         self.check(around).map_err(Refusal::LeftAlone)?;
         let mut fewer = stages;
         loop {
-            let (staged, plan) = self.plan_stages(around, block, fewer)?;
+            let (assignment, plan) = self.plan_stages(around, block, fewer)?;
             match self.memory.check(around, &plan.uses) {
                 Ok(()) => {
-                    let mut said = Report::of(block, &staged.schedule);
+                    let mut said = Report::of(block, &assignment.schedule);
                     said.instead_of(fewer, stages);
-                    said.apart(staged.apart);
+                    said.apart(assignment.apart);
                     said.emit(around);
                     return Ok(plan);
                 }
@@ -294,28 +294,29 @@ impl<'c> Pipeliner<'c> {
         around: Op<'c>,
         block: Block<'c>,
         stages: u32,
-    ) -> Result<(Staged<'c>, Plan<'c>), Refusal<'c>> {
-        let mut liberties = Liberties {
+    ) -> Result<(StageAssignment<'c>, Plan<'c>), Refusal<'c>> {
+        let mut stage_options = StageOptions {
             earlier_first: true,
             defers: true,
         };
         loop {
-            let staged = stage(block, stages, liberties);
-            let staged = staged.map_err(|Nothing(why)| Refusal::LeftAlone(PassError::new(around, why)))?;
+            let assignment = assign_stages(block, stages, stage_options);
+            let assignment =
+                assignment.map_err(|NotStaged(why)| Refusal::LeftAlone(PassError::new(around, why)))?;
             let plan = Plan::of(
                 around,
                 block,
-                &staged.schedule,
+                &assignment.schedule,
                 (&self.function, &self.storage),
                 self.shape(block).epilogue,
                 &mut self.fewer,
             );
             match plan {
-                Ok(plan) => return Ok((staged, plan)),
+                Ok(plan) => return Ok((assignment, plan)),
                 // Something else in the loop waits for the multiplications.
-                Err(_) if staged.deferred => liberties.defers = false,
+                Err(_) if assignment.deferred => stage_options.defers = false,
                 // It takes a version more of a buffer, which may not have any.
-                Err(_) if staged.earlier_first => liberties.earlier_first = false,
+                Err(_) if assignment.earlier_first => stage_options.earlier_first = false,
                 Err(error) => return Err(Refusal::LeftAlone(error)),
             }
         }

@@ -1,13 +1,13 @@
-//! What a loop becomes, once it is known when its operations are executed.
+//! Checks the schedule of a loop, and plans what the loop becomes.
 
 use super::accesses::Accesses;
 use super::annotations::{Schedule, remove};
 use super::body::Body;
-use super::dependences::{Function, check};
-use super::early_reads::EarlyRead;
-use super::expand::{Epilogue, Expanded, Rotation, Shape, expand};
-use super::integers::Constants;
+use super::dependences::{FunctionInfo, check};
+use super::expand::{Epilogue, Expanded, RotatingValues, Shape, expand};
+use super::folding::Constants;
 use super::storage::{Storage, Uses};
+use super::unawaited_reads::UnawaitedRead;
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Op};
 use async_mlir::melior::ir::Attribute;
@@ -17,9 +17,9 @@ use async_mlir::types::array_elements;
 /// What is to become of a loop.
 pub(super) struct Plan<'c> {
     pub body: Body<'c>,
-    rotation: Rotation,
+    rotating_values: RotatingValues,
     pub uses: Uses<'c>,
-    early: Vec<EarlyRead<'c>>,
+    unawaited: Vec<UnawaitedRead<'c>>,
 }
 
 impl<'c> Plan<'c> {
@@ -28,13 +28,13 @@ impl<'c> Plan<'c> {
         around: Op<'c>,
         block: Block<'c>,
         schedule: &Schedule<'c>,
-        (function, storage): (&Function<'c>, &Storage<'c>),
+        (function, storage): (&FunctionInfo<'c>, &Storage<'c>),
         epilogue: Epilogue,
         fewer: &mut Option<usize>,
     ) -> Result<Self, PassError<'c>> {
         let body = Body::new(around, block, schedule)?;
-        let rotation = Rotation::of(&body, epilogue)?;
-        let (mut versions, early) = check(&body, &Accesses::of(&body), storage, function)?;
+        let rotating_values = RotatingValues::of(&body, epilogue)?;
+        let (mut versions, unawaited) = check(&body, &Accesses::of(&body), storage, function)?;
         if let Some(left) = fewer {
             match versions.get_mut(*left) {
                 Some((_, count)) => {
@@ -47,14 +47,14 @@ impl<'c> Plan<'c> {
         let uses = storage.plan(&body, &versions)?;
         Ok(Self {
             body,
-            rotation,
+            rotating_values,
             uses,
-            early,
+            unawaited,
         })
     }
 
     pub fn carry_out(self, shape: Shape, storage: &mut Storage<'c>, marked: bool) {
-        self.early.iter().for_each(EarlyRead::warn);
+        self.unawaited.iter().for_each(UnawaitedRead::warn);
         let Body { around, block, .. } = self.body;
         let outer = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
         remove(around, block);
@@ -64,7 +64,7 @@ impl<'c> Plan<'c> {
         let bounds = around.operands().take(3);
         let constants = Constants::new(around, bounds);
         let slots = self.uses.slots(around, &constants);
-        let expanded = expand(&self.body, &self.rotation, slots, &constants, shape);
+        let expanded = expand(&self.body, &self.rotating_values, slots, &constants, shape);
         storage.make_bytes(&self.uses, &expanded.slots.made);
         if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);

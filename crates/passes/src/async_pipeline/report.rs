@@ -1,7 +1,7 @@
-//! What was done with a loop: the remark that it gets.
+//! Builds the remark that says how a loop was pipelined.
 
 use super::annotations::Schedule;
-use super::staging::transfers;
+use super::stage_assignment::transfers;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Op};
 use rustc_hash::FxHashSet;

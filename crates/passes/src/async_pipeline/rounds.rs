@@ -1,10 +1,11 @@
-//! The operations of a round.
+//! Emits a round: one step of the pipelined loop, in which each stage executes another iteration of the
+//! original loop.
 
 use super::body::{Body, Step, Work};
 use super::bounds::Bounds;
-use super::integers::{Int, Place, Truth};
-use super::roles::is_await;
-use super::versions::Slots;
+use super::folding::{FoldedBool, FoldedInt, InsertionPoint};
+use super::multi_buffering::Slots;
+use super::role_branches::is_await;
 use crate::utils::tokens::ready;
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Definition as Defined, Mapping, Op, OpBuilder, Value};
@@ -20,12 +21,12 @@ pub(super) type Registers<'c> = FxHashMap<(ValueId, u32), Value<'c>>;
 
 /// A round: where it is made, and which iteration each stage executes in it.
 pub(super) struct Round<'c> {
-    pub at: Place<'c>,
+    pub at: InsertionPoint<'c>,
     /// The loop's variable in the iteration that has lag 0, minus `ahead` steps.
-    pub variable: Int<'c>,
+    pub variable: FoldedInt<'c>,
     pub ahead: i64,
     /// Whether the statements of each stage have an iteration to execute.
-    pub runs: Vec<Truth<'c>>,
+    pub runs: Vec<FoldedBool<'c>>,
     /// The number of the round, if it is in the prologue: carried values have their initial values in iteration 0.
     pub number: Option<u32>,
 }
@@ -71,13 +72,13 @@ impl<'c> Emitter<'_, 'c> {
             let steps = &self.body.steps[next..next + same.count()];
             next += steps.len();
             match condition {
-                Truth::Known(true) => {
+                FoldedBool::Known(true) => {
                     for step in steps {
                         self.step(round, round.at, *step, &mut known);
                     }
                 }
-                Truth::Known(false) => self.skip(round, steps, &mut known),
-                Truth::If(condition) => self.conditional(round, condition, steps, &mut known),
+                FoldedBool::Known(false) => self.skip(round, steps, &mut known),
+                FoldedBool::If(condition) => self.conditional(round, condition, steps, &mut known),
             }
         }
         self.turn(&known);
@@ -86,9 +87,9 @@ impl<'c> Emitter<'_, 'c> {
 
     /// Whether a step is executed. An await always is, once its stage has begun: its token is complete if there is nothing to
     /// await, and threads that all come by an await can meet there.
-    fn condition(&self, round: &Round<'c>, step: Step<'c>) -> Truth<'c> {
+    fn condition(&self, round: &Round<'c>, step: Step<'c>) -> FoldedBool<'c> {
         match (round.runs[self.stage(step.statement) as usize], step.work) {
-            (Truth::If(_), Work::Op(op)) if is_await(op) => Truth::Known(true),
+            (FoldedBool::If(_), Work::Op(op)) if is_await(op) => FoldedBool::Known(true),
             (condition, _) => condition,
         }
     }
@@ -119,7 +120,7 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     /// What a statement does, or a part of that.
-    fn step(&mut self, round: &Round<'c>, at: Place<'c>, step: Step<'c>, known: &mut Known<'c>) {
+    fn step(&mut self, round: &Round<'c>, at: InsertionPoint<'c>, step: Step<'c>, known: &mut Known<'c>) {
         let lag = self.stage(step.statement);
         match step.work {
             Work::Op(op) => {
@@ -140,7 +141,7 @@ impl<'c> Emitter<'_, 'c> {
     fn copy(
         &mut self,
         round: &Round<'c>,
-        at: Place<'c>,
+        at: InsertionPoint<'c>,
         op: Op<'c>,
         lag: u32,
         known: &mut Known<'c>,
@@ -162,7 +163,7 @@ impl<'c> Emitter<'_, 'c> {
     fn value(
         &mut self,
         round: &Round<'c>,
-        at: Place<'c>,
+        at: InsertionPoint<'c>,
         value: Value<'c>,
         lag: u32,
         known: &mut Known<'c>,
@@ -271,7 +272,7 @@ impl<'c> Emitter<'_, 'c> {
         known.recomputed.enter();
         self.slots.views.enter();
         for step in steps {
-            self.step(round, Place::AtEnd(then), *step, known);
+            self.step(round, InsertionPoint::AtEnd(then), *step, known);
         }
         known.recomputed.leave();
         self.slots.views.leave();
@@ -285,7 +286,9 @@ impl<'c> Emitter<'_, 'c> {
             let stays: Vec<Value> = exports
                 .iter()
                 .map(|(id, stays)| {
-                    stays.unwrap_or_else(|| nothing(Place::AtEnd(other), location, self.body.types[*id]))
+                    stays.unwrap_or_else(|| {
+                        nothing(InsertionPoint::AtEnd(other), location, self.body.types[*id])
+                    })
                 })
                 .collect();
             OpBuilder::new(scf::YIELD, location)
@@ -300,7 +303,7 @@ impl<'c> Emitter<'_, 'c> {
 }
 
 /// Stands for a result of what was not executed, which nobody reads.
-pub(super) fn nothing<'c>(at: Place<'c>, location: Location<'c>, like: Value<'c>) -> Value<'c> {
+pub(super) fn nothing<'c>(at: InsertionPoint<'c>, location: Location<'c>, like: Value<'c>) -> Value<'c> {
     let op = if is_token(like.ty()) {
         ready(location, like.ty())
     } else {

@@ -1,8 +1,9 @@
-//! Memory for the versions of buffers: a buffer becomes bytes, in which each version is a `memref.view` of its own type.
+//! Allocates the versions of buffers: a buffer becomes bytes, in which each version is a `memref.view` of its
+//! own type.
 
 use super::body::{Body, is_inside};
-use super::integers::{Arithmetic, Constants, Int, Place};
-use super::versions::{Slots, Versioned, version};
+use super::folding::{Arithmetic, Constants, FoldedInt, InsertionPoint};
+use super::multi_buffering::{Slots, Versioned, version};
 use crate::analysis::memory::{BufferOrigin, base, buffer_origin, is_descriptor, view_source};
 use crate::utils::alignment::{COPY_ALIGNMENT, SWIZZLED_TILE_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
 use async_dialects::completion::{Completion, ExecutionScope};
@@ -73,7 +74,7 @@ impl<'c> Storage<'c> {
     }
 
     /// Returns true if `memory` is a version of `buffer` that a loop has made for itself: it writes what it reads of it.
-    pub fn is_private(&self, buffer: Value<'c>, memory: Value<'c>) -> bool {
+    pub fn is_own_version(&self, buffer: Value<'c>, memory: Value<'c>) -> bool {
         let Some(first) = self.first.get(&buffer) else {
             return false;
         };
@@ -136,9 +137,9 @@ impl<'c> Storage<'c> {
             let first = (!others.is_empty()).then(|| {
                 let next = after(storage);
                 let constants = Constants::new(next, []);
-                let at = Place::Before(next);
+                let at = InsertionPoint::Before(next);
                 let arithmetic = Arithmetic::of_index(&constants, storage);
-                version(at, arithmetic, (storage, ty), Int::Constant(0)).result(0)
+                version(at, arithmetic, (storage, ty), FoldedInt::Constant(0)).result(0)
             });
             if let Some(first) = first {
                 for Use { owner, index } in others {

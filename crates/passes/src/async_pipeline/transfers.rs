@@ -1,7 +1,7 @@
-//! Synchronous transfers of asynchronous stages, made asynchronous.
+//! Makes synchronous transfers of asynchronous stages asynchronous, each with an await in its first reader.
 
 use super::accesses::known_buffers;
-use super::annotations::{Schedule, Slot, slots};
+use super::annotations::{Schedule, StageOrder, read_schedule};
 use crate::async_to_gpux::{Options, nests_of, transfers_of};
 use crate::utils::tokens::await_before;
 use async_dialects::names::gpux_attr;
@@ -16,8 +16,12 @@ pub(super) fn start_in_stages<'c>(
     options: Options,
     stages: &FxHashSet<u32>,
 ) {
-    let Ok(schedule) = slots(body) else { return };
-    let stage_of = |op: Op<'c>| schedule.get(&op).map(|slot: &Slot| slot.stage);
+    let Ok(schedule) = read_schedule(body) else { return };
+    let stage_of = |op: Op<'c>| {
+        schedule
+            .get(&op)
+            .map(|stage_order: &StageOrder| stage_order.stage)
+    };
     let wanted = |op: Op<'c>| stage_of(op).is_some_and(|stage| stages.contains(&stage));
     let readers = first_readers(body, &schedule);
     let nests = nests_of(function, body, options, &wanted);
@@ -30,7 +34,7 @@ pub(super) fn start_in_stages<'c>(
         };
         let tokens = transfer.emit(last, &Mapping::new(), &[]);
         let issues = tokens.iter().filter_map(|token| token.defining_op());
-        issues.for_each(|issue| copy_slot(last, issue));
+        issues.for_each(|issue| copy_stage_order(last, issue));
         await_in_reader(last, &tokens, written.first(), body, &readers);
         transfer.erase();
     }
@@ -58,18 +62,20 @@ fn await_in_reader<'c>(
     let reader = written.and_then(|buffer| readers.get(buffer).copied());
     let reader = reader.filter(|reader| issue.is_before_in_block(*reader));
     let place = reader.or(body.terminator()).unwrap_or(issue);
-    copy_slot(reader.unwrap_or(issue), await_before(place, tokens));
+    copy_stage_order(reader.unwrap_or(issue), await_before(place, tokens));
 }
 
 /// The first operation, as the schedule has it, that reads each buffer.
 fn first_readers<'c>(body: Block<'c>, schedule: &Schedule<'c>) -> FxHashMap<Value<'c>, Op<'c>> {
-    let mut readers: FxHashMap<Value<'c>, (Slot, Op<'c>)> = FxHashMap::default();
+    let mut readers: FxHashMap<Value<'c>, (StageOrder, Op<'c>)> = FxHashMap::default();
     for op in body.ops() {
-        let Some(&slot) = schedule.get(&op) else { continue };
+        let Some(&stage_order) = schedule.get(&op) else {
+            continue;
+        };
         for buffer in known_buffers(op, false) {
-            let first = readers.entry(buffer).or_insert((slot, op));
-            if (slot.stage, slot.order) < (first.0.stage, first.0.order) {
-                *first = (slot, op);
+            let first = readers.entry(buffer).or_insert((stage_order, op));
+            if (stage_order.stage, stage_order.order) < (first.0.stage, first.0.order) {
+                *first = (stage_order, op);
             }
         }
     }
@@ -80,7 +86,7 @@ fn first_readers<'c>(body: Block<'c>, schedule: &Schedule<'c>) -> FxHashMap<Valu
 }
 
 /// Has `to` executed when `from` is.
-fn copy_slot<'c>(from: Op<'c>, to: Op<'c>) {
+fn copy_stage_order<'c>(from: Op<'c>, to: Op<'c>) {
     for name in [gpux_attr::STAGE, gpux_attr::ORDER] {
         if let Some(value) = from.attr(name) {
             to.set_attr(name, value);

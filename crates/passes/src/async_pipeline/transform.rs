@@ -1,4 +1,4 @@
-//! `transform.async.pipeline`: the loops of a handle, and no others.
+//! The transform operation `transform.async.pipeline`: pipelines the loops of a handle.
 
 use super::pipeliner::Attempt;
 use super::{OPTIONS, finish, inner_first, joined, new_pipeliner, read_settings, verify};

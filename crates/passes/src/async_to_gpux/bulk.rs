@@ -1,12 +1,12 @@
-//! A transfer as one copy of the block: `gpux.bulk_load`.
+//! Emits a transfer as one copy of the block: `gpux.bulk_load`.
 
 use super::copies::is_contiguous;
-use super::order::Orders;
+use super::read_motion::ReadMotion;
 use super::reason::Reason;
 use super::sides::Side;
 use crate::analysis::addresses::{Address, Addresses, element_bytes};
 use crate::analysis::alias::Root;
-use crate::analysis::divisors::log2_of;
+use crate::analysis::divisibility::log2_of;
 use crate::utils::alignment::COPY_ALIGNMENT;
 use async_dialects::names::gpux;
 use async_dialects::types::token;
@@ -29,7 +29,7 @@ impl<'c> Bulk<'c> {
         [source, destination]: [Side<'c>; 2],
         function: Op<'c>,
         addresses: &mut Addresses<'c>,
-        orders: &mut Orders<'c>,
+        read_motion: &mut ReadMotion<'c>,
     ) -> Result<Self, Reason<'c>> {
         let mut bytes = 0;
         for (side, name) in [(&source, "source"), (&destination, "destination")] {
@@ -62,7 +62,7 @@ impl<'c> Bulk<'c> {
                 return Err(Reason::new(message).help("say what it is aligned to by memref.assume_alignment"));
             }
         }
-        check_proxy(source.memory, function, orders)?;
+        check_proxy(source.memory, function, read_motion)?;
         Ok(Self {
             source,
             destination,
@@ -92,13 +92,17 @@ impl<'c> Bulk<'c> {
 
 /// Returns an error if the kernel may write `source`: bulk copies see it only after a fence, which is for the program to
 /// place.
-fn check_proxy<'c>(source: Value<'c>, function: Op<'c>, orders: &mut Orders<'c>) -> Result<(), Reason<'c>> {
-    let summary = orders.summaries.of(function);
+fn check_proxy<'c>(
+    source: Value<'c>,
+    function: Op<'c>,
+    read_motion: &mut ReadMotion<'c>,
+) -> Result<(), Reason<'c>> {
+    let summary = read_motion.summaries.of(function);
     let root = Root::of(source);
     let mut writes = summary
         .touches
         .iter()
-        .filter(|touch| touch.writes && orders.may_reach(touch.root, root));
+        .filter(|touch| touch.writes && read_motion.may_reach(touch.root, root));
     let Some(write) = summary.unknown.or_else(|| writes.next().map(|touch| touch.op)) else {
         return Ok(());
     };

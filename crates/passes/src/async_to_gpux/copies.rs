@@ -1,11 +1,11 @@
-//! A transfer as copies of 4, 8 or 16 bytes by the thread that executes it.
+//! Emits a transfer as copies of 4, 8 or 16 bytes by the thread that executes it.
 
 use super::Options;
-use super::chain::Guard;
 use super::reason::Reason;
 use super::sides::{Bound, Side, Source};
+use super::use_def_chain::Guard;
 use crate::analysis::addresses::{Address, Addresses, element_bytes};
-use crate::analysis::divisors::{MAX_LOG2, log2_of};
+use crate::analysis::divisibility::{MAX_LOG2, log2_of};
 use crate::utils::builders::{compare, constant};
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::token;

@@ -1,6 +1,7 @@
-//! What operations do to memory, and which order accesses of several threads.
+//! Summarizes the memory effects of operations, and which of them order accesses of several threads.
 //!
-//! An operation orders accesses (it is a **fence** here) unless it is known not to: barriers, atomic updates, calls, waits.
+//! An operation orders accesses (it is a **fence** here) unless it is known not to: barriers, atomic updates,
+//! calls, waits.
 
 use crate::analysis::alias::Root;
 use crate::analysis::memory::{Access, Effects, effects};

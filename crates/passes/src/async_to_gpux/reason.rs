@@ -1,4 +1,4 @@
-//! Why a transfer stays as it is.
+//! The remark that says why a transfer stays synchronous.
 
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;

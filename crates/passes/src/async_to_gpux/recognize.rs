@@ -1,15 +1,15 @@
-//! Which operations are transfers from global memory to memory of the workgroup, and of what kind.
+//! Recognizes transfers from global memory to memory of the workgroup.
 
 use super::bulk::Bulk;
-use super::chain::{Arms, Chain, Moved, find_moved};
 use super::copies::Copies;
-use super::order::Orders;
+use super::read_motion::ReadMotion;
 use super::reason::Reason;
 use super::sides::{self, Side, Source};
+use super::use_def_chain::{Arms, Moved, UseDefChain, find_moved};
 use super::{Engine, Options};
 use crate::analysis::addresses::{Address, Addresses};
 use crate::analysis::alias::Root;
-use crate::analysis::linear::Linear;
+use crate::analysis::linear_expr::LinearExpr;
 use crate::analysis::memory::base;
 use crate::analysis::uniformity::{all_threads_reach, is_uniform};
 use async_mlir::gpu::{MemorySpace, block_threads, is_workgroup};
@@ -24,7 +24,7 @@ pub struct Recognizer<'c> {
     pub(super) options: Options,
     function: Op<'c>,
     addresses: Addresses<'c>,
-    orders: Orders<'c>,
+    read_motion: ReadMotion<'c>,
 }
 
 /// A synchronous transfer that can be asynchronous: from where its last operation stands.
@@ -61,7 +61,7 @@ impl<'c> Recognizer<'c> {
             options,
             function,
             addresses: Addresses::new(options.base_alignment),
-            orders: Orders::new(options.distinct_arguments),
+            read_motion: ReadMotion::new(options.distinct_arguments),
         }
     }
 
@@ -75,7 +75,7 @@ impl<'c> Recognizer<'c> {
     }
 
     /// `index` as a sum.
-    pub(super) fn linear(&mut self, index: Value<'c>) -> Rc<Linear<'c>> {
+    pub(super) fn linear(&mut self, index: Value<'c>) -> Rc<LinearExpr<'c>> {
         self.addresses.linear(index)
     }
 
@@ -87,7 +87,7 @@ impl<'c> Recognizer<'c> {
         if is_part || !is_workgroup(memory.ty()) || !memory.ty().is_mem_ref() {
             return None;
         }
-        let chain = match Chain::to(store, value) {
+        let chain = match UseDefChain::to(store, value) {
             Ok(chain) => chain?,
             Err(reason) => return Some(Err(reason)),
         };
@@ -105,7 +105,7 @@ impl<'c> Recognizer<'c> {
 
     fn load_and_store(
         &mut self,
-        chain: Chain<'c>,
+        chain: UseDefChain<'c>,
         mut source: Source<'c>,
     ) -> Result<Transfer<'c>, Reason<'c>> {
         let (store, load) = (chain.ops[0], chain.load());
@@ -117,7 +117,7 @@ impl<'c> Recognizer<'c> {
         let Some(first) = first else {
             return Err(Reason::new("stores what another block loads").note(load, "it is loaded here"));
         };
-        self.orders.check_read(from, first, store)?;
+        self.read_motion.check_read(from, first, store)?;
         let moved = chain.moved(&source)?;
         let copies = Copies::new(source, destination, &mut self.addresses, &self.options)?;
         let extent = copies.destination(&mut self.addresses);
@@ -212,7 +212,7 @@ impl<'c> Recognizer<'c> {
         let is_of_block = all_threads_reach(op) && is_uniform(from) && is_uniform(to);
         let (means, start, bytes) = if is_of_block && self.options.engine == Engine::Tma {
             let sides = [from_side, to_side];
-            let bulk = Bulk::new(sides, self.function, &mut self.addresses, &mut self.orders)?;
+            let bulk = Bulk::new(sides, self.function, &mut self.addresses, &mut self.read_motion)?;
             let (start, bytes) = (bulk.destination(&mut self.addresses), bulk.bytes());
             (Means::Bulk(bulk), start, bytes)
         } else {

@@ -1,8 +1,8 @@
-//! The two sides of a transfer: what is read, and what is written.
+//! Reads the two sides of a transfer: which elements its load reads, and which its store writes.
 
-use super::chain::Guard;
 use super::reason::Reason;
-use crate::analysis::divisors::log2_of;
+use super::use_def_chain::Guard;
+use crate::analysis::divisibility::log2_of;
 use async_mlir::ir::{Block, Op, Value};
 use async_mlir::names::{arith, attr, memref, ub, vector};
 use async_mlir::types::{

@@ -1,7 +1,7 @@
-//! Where the tokens of transfers are awaited: as late as their block allows.
+//! Sinks the awaits of transfers as far as their block allows.
 //!
-//! A token is awaited before the first operation that may access what its transfer writes or write what it reads, that
-//! orders accesses of several threads, or that ends the block.
+//! A token is awaited before the first operation that may access what its transfer writes or write what it
+//! reads, that orders accesses of several threads, or that ends the block.
 //!
 //! Cost: linear in the number of operations, times the number of buffers that transfers are pending to.
 

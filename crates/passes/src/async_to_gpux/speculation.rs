@@ -1,4 +1,4 @@
-//! What may be computed where it need not have been.
+//! Checks whether an operation is speculatable: may be executed where it need not have been.
 
 use async_mlir::affine::{self, Expr, Operator};
 use async_mlir::ir::Op;

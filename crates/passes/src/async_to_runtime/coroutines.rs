@@ -1,7 +1,7 @@
-//! Functions that suspend, with LLVM's coroutine intrinsics: `docs/runtime.md` has the pattern.
+//! Makes coroutines of functions that suspend, with LLVM's intrinsics: `docs/runtime.md` has the pattern.
 
 use super::instances::Instance;
-use crate::utils::emit::{self, At, Emitter, branch, branch_if, rt};
+use crate::utils::llvm_builder::{self, At, LlvmBuilder, branch, branch_if, rt};
 use async_dialects::names::async_;
 use async_mlir::control_flow::may_repeat;
 use async_mlir::ir::{Block, Op, OpBuilder, Value, bool_attr, str_attr};
@@ -14,7 +14,7 @@ use async_mlir::types::known_type;
 const RESUME: &str = "asyncopt_resume";
 
 /// Makes `instance` a coroutine, in which each `async.await` is a suspension.
-pub(super) fn expand<'c>(instance: &Instance<'c>, emitter: &Emitter<'c>) -> Result<(), PassError<'c>> {
+pub(super) fn expand<'c>(instance: &Instance<'c>, builder: &LlvmBuilder<'c>) -> Result<(), PassError<'c>> {
     let function = instance.function;
     let blocks = function.region(0).blocks();
     let ops: Vec<Op> = blocks.into_iter().flat_map(Block::ops).collect();
@@ -29,7 +29,7 @@ pub(super) fn expand<'c>(instance: &Instance<'c>, emitter: &Emitter<'c>) -> Resu
         attr::PASSTHROUGH,
         ArrayAttribute::new(function.context(), &[passthrough]).into(),
     );
-    let coroutine = Coroutine::begin(entry, location, emitter);
+    let coroutine = Coroutine::begin(entry, location, builder);
     for op in ops {
         match op.name() {
             async_::AWAIT => coroutine.suspend(op),
@@ -57,7 +57,7 @@ fn check_alloca<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
 }
 
 struct Coroutine<'a, 'c> {
-    emitter: &'a Emitter<'c>,
+    builder: &'a LlvmBuilder<'c>,
     token: Value<'c>,
     id: Value<'c>,
     handle: Value<'c>,
@@ -66,23 +66,23 @@ struct Coroutine<'a, 'c> {
 }
 
 impl<'a, 'c> Coroutine<'a, 'c> {
-    fn begin(entry: Block<'c>, location: Location<'c>, emitter: &'a Emitter<'c>) -> Self {
+    fn begin(entry: Block<'c>, location: Location<'c>, builder: &'a LlvmBuilder<'c>) -> Self {
         let first = entry.first().expect("a body");
         let at = At::Before(first);
-        let (ptr, token_type) = (emitter.ptr, known_type(emitter.context(), "!llvm.token"));
-        let zero = emitter.constant(32, 0, location, at);
-        let null = emitter.null(location, at);
+        let (ptr, token_type) = (builder.ptr, known_type(builder.context(), "!llvm.token"));
+        let zero = builder.constant(32, 0, location, at);
+        let null = builder.null(location, at);
         let one = |name: &str, operands: &[Value<'c>], ty: Type<'c>| {
-            emit::op(name, operands, &[ty], location, at).result(0)
+            llvm_builder::op(name, operands, &[ty], location, at).result(0)
         };
         let id = one(llvm::INTR_CORO_ID, &[zero, null, null, null], token_type);
-        let size = one(llvm::INTR_CORO_SIZE, &[], emitter.int(64));
-        let memory = emitter
+        let size = one(llvm::INTR_CORO_SIZE, &[], builder.int(64));
+        let memory = builder
             .call(rt::ALLOCATE, &[size], Some(ptr), location, at)
             .result(0);
         let handle = one(llvm::INTR_CORO_BEGIN, &[id, memory], ptr);
         Self {
-            emitter,
+            builder,
             token: entry.arg(0),
             id,
             handle,
@@ -93,16 +93,16 @@ impl<'a, 'c> Coroutine<'a, 'c> {
 
     /// Suspends until the token that `op` awaits is complete.
     fn suspend(&self, op: Op<'c>) {
-        let (location, emitter) = (op.location(), self.emitter);
+        let (location, builder) = (op.location(), self.builder);
         let (Some(block), Some(next)) = (op.block(), op.next()) else {
             return;
         };
         let token = op.operand(0);
-        let i32 = emitter.int(32);
-        let state = emitter
+        let i32 = builder.int(32);
+        let state = builder
             .call(rt::STATE, &[token], Some(i32), location, At::Before(op))
             .result(0);
-        let pending = emitter.equals(state, rt::PENDING, location, At::Before(op));
+        let pending = builder.equals(state, rt::PENDING, location, At::Before(op));
         op.erase();
         let rest = block.split_before(next);
         let region = block.region().expect("a block of a function");
@@ -111,10 +111,11 @@ impl<'a, 'c> Coroutine<'a, 'c> {
         region.insert_after(wait, resumed);
         branch_if(block, pending, [wait, rest], location);
         let at = At::End(wait);
-        let save_type = known_type(emitter.context(), "!llvm.token");
-        let save = emit::op(llvm::INTR_CORO_SAVE, &[self.handle], &[save_type], location, at).result(0);
-        let resume = emitter.address_of(&resume(emitter, location), location, at);
-        emitter.call(
+        let save_type = known_type(builder.context(), "!llvm.token");
+        let save =
+            llvm_builder::op(llvm::INTR_CORO_SAVE, &[self.handle], &[save_type], location, at).result(0);
+        let resume = builder.address_of(&resume(builder, location), location, at);
+        builder.call(
             rt::RESUME_AFTER,
             &[token, self.handle, resume],
             None,
@@ -122,16 +123,16 @@ impl<'a, 'c> Coroutine<'a, 'c> {
             at,
         );
         let last = OpBuilder::new(llvm::MLIR_CONSTANT, location)
-            .results(&[emitter.int(1)])
-            .attr(attr::VALUE, bool_attr(emitter.context(), false))
+            .results(&[builder.int(1)])
+            .attr(attr::VALUE, bool_attr(builder.context(), false))
             .at_end(wait)
             .result(0);
-        let i8 = emitter.int(8);
-        let why = emit::op(llvm::INTR_CORO_SUSPEND, &[save, last], &[i8], location, at).result(0);
-        let why = emit::op(llvm::SEXT, &[why], &[i32], location, at).result(0);
-        let goes_on = emitter.equals(why, 0, location, at);
+        let i8 = builder.int(8);
+        let why = llvm_builder::op(llvm::INTR_CORO_SUSPEND, &[save, last], &[i8], location, at).result(0);
+        let why = llvm_builder::op(llvm::SEXT, &[why], &[i32], location, at).result(0);
+        let goes_on = builder.equals(why, 0, location, at);
         branch_if(wait, goes_on, [rest, resumed], location);
-        let ends = emitter.equals(why, 1, location, At::End(resumed));
+        let ends = builder.equals(why, 1, location, At::End(resumed));
         branch_if(resumed, ends, [self.clean_up, self.suspended], location);
     }
 
@@ -146,45 +147,45 @@ impl<'a, 'c> Coroutine<'a, 'c> {
 
     /// Adds the blocks in which the coroutine frees its frame, and returns to whoever ran it.
     fn end(self, function: Op<'c>, location: Location<'c>) {
-        let emitter = self.emitter;
+        let builder = self.builder;
         let region = function.region(0);
         region.append(self.clean_up);
         region.append(self.suspended);
         let at = At::End(self.clean_up);
-        let memory = emit::op(
+        let memory = llvm_builder::op(
             llvm::INTR_CORO_FREE,
             &[self.id, self.handle],
-            &[emitter.ptr],
+            &[builder.ptr],
             location,
             at,
         );
-        emitter.call(rt::DEALLOCATE, &[memory.result(0)], None, location, at);
+        builder.call(rt::DEALLOCATE, &[memory.result(0)], None, location, at);
         // Last, since whoever waits for the token may free what is used here.
-        emitter.call(rt::COMPLETE, &[self.token], None, location, at);
+        builder.call(rt::COMPLETE, &[self.token], None, location, at);
         branch(self.clean_up, self.suspended, location);
         let at = At::End(self.suspended);
-        let none_type = known_type(emitter.context(), "!llvm.token");
-        let none = emit::op(llvm::MLIR_NONE, &[], &[none_type], location, at).result(0);
+        let none_type = known_type(builder.context(), "!llvm.token");
+        let none = llvm_builder::op(llvm::MLIR_NONE, &[], &[none_type], location, at).result(0);
         let unwinds = OpBuilder::new(llvm::MLIR_CONSTANT, location)
-            .results(&[emitter.int(1)])
-            .attr(attr::VALUE, bool_attr(emitter.context(), false))
+            .results(&[builder.int(1)])
+            .attr(attr::VALUE, bool_attr(builder.context(), false))
             .at_end(self.suspended)
             .result(0);
         let operands = [self.handle, unwinds, none];
-        emit::op(llvm::INTR_CORO_END, &operands, &[emitter.int(1)], location, at);
-        let result = emitter.constant(32, rt::SUSPENDED, location, at);
-        emit::op(llvm::RETURN, &[result], &[], location, at);
+        llvm_builder::op(llvm::INTR_CORO_END, &operands, &[builder.int(1)], location, at);
+        let result = builder.constant(32, rt::SUSPENDED, location, at);
+        llvm_builder::op(llvm::RETURN, &[result], &[], location, at);
     }
 }
 
 /// The name of the function that resumes coroutines, which is made with the first.
-fn resume<'c>(emitter: &Emitter<'c>, location: Location<'c>) -> String {
-    emitter.shared(RESUME, |name| {
-        let function = emitter.function(name, "!llvm.func<void (ptr)>", location);
-        let block = Block::new(&[(emitter.ptr, location)]);
+fn resume<'c>(builder: &LlvmBuilder<'c>, location: Location<'c>) -> String {
+    builder.shared(RESUME, |name| {
+        let function = builder.function(name, "!llvm.func<void (ptr)>", location);
+        let block = Block::new(&[(builder.ptr, location)]);
         function.region(0).append(block);
         let at = At::End(block);
-        emit::op(llvm::INTR_CORO_RESUME, &[block.arg(0)], &[], location, at);
-        emit::op(llvm::RETURN, &[], &[], location, at);
+        llvm_builder::op(llvm::INTR_CORO_RESUME, &[block.arg(0)], &[], location, at);
+        llvm_builder::op(llvm::RETURN, &[], &[], location, at);
     })
 }

@@ -1,6 +1,7 @@
-//! Frames of tokens, and the constants that describe them to the runtime (`asyncopt_rt_type`).
+//! Lays out the frames of tokens, and emits the constants that describe them to the runtime
+//! (`asyncopt_rt_type`).
 
-use crate::utils::emit::{self, At, Emitter, is_scalable, rt};
+use crate::utils::llvm_builder::{self, At, LlvmBuilder, is_scalable, rt};
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::llvm::structure;
@@ -32,10 +33,10 @@ impl<'c> Frame<'c> {
         inputs: Vec<Type<'c>>,
         results: Vec<Type<'c>>,
         op: Op<'c>,
-        emitter: &Emitter<'c>,
+        builder: &LlvmBuilder<'c>,
     ) -> Result<Self, PassError<'c>> {
         let lower = |ty: &Type<'c>| {
-            let lowered = emitter.lowered(*ty).filter(|lowered| !is_scalable(*lowered));
+            let lowered = builder.lowered(*ty).filter(|lowered| !is_scalable(*lowered));
             lowered.ok_or_else(|| {
                 let help = "on the host, a memref has a plain layout and no memory space, a vector a fixed length, and nothing is a tensor";
                 let message =
@@ -67,9 +68,9 @@ impl<'c> Frame<'c> {
         index: usize,
         location: Location<'c>,
         at: At<'c>,
-        emitter: &Emitter<'c>,
+        builder: &LlvmBuilder<'c>,
     ) -> Value<'c> {
-        emitter.member(pointer, &self.members, index, location, at)
+        builder.member(pointer, &self.members, index, location, at)
     }
 
     /// The address of a result in the frame at `pointer`.
@@ -79,9 +80,9 @@ impl<'c> Frame<'c> {
         index: usize,
         location: Location<'c>,
         at: At<'c>,
-        emitter: &Emitter<'c>,
+        builder: &LlvmBuilder<'c>,
     ) -> Value<'c> {
-        emitter.member(pointer, &self.members, self.inputs.len() + index, location, at)
+        builder.member(pointer, &self.members, self.inputs.len() + index, location, at)
     }
 
     /// Makes the constant that describes tasks with this frame, whose body is the function `run`, and returns its name.
@@ -90,9 +91,9 @@ impl<'c> Frame<'c> {
         name: &str,
         run: Option<&str>,
         location: Location<'c>,
-        emitter: &Emitter<'c>,
+        builder: &LlvmBuilder<'c>,
     ) -> String {
-        let symbol = emitter.unused_name(&format!("{name}_type"));
+        let symbol = builder.unused_name(&format!("{name}_type"));
         let tokens = |types: &[Type<'c>], first: usize| -> Vec<usize> {
             let numbered = types.iter().zip(first..);
             numbered
@@ -104,20 +105,20 @@ impl<'c> Frame<'c> {
             &format!("{name}_skip"),
             &tokens(&self.inputs, 0),
             location,
-            emitter,
+            builder,
         );
         let held = tokens(&self.results, self.inputs.len());
-        let drop = self.release(&format!("{name}_drop"), &held, location, emitter);
-        let (ptr, i64) = (emitter.ptr, emitter.int(64));
-        let ty = structure(emitter.context(), &[ptr, ptr, ptr, i64, i64, ptr]);
-        let text = run.map(|run| emitter.task_name(run, location));
-        let global = emitter.global(&symbol, ty, None, location);
+        let drop = self.release(&format!("{name}_drop"), &held, location, builder);
+        let (ptr, i64) = (builder.ptr, builder.int(64));
+        let ty = structure(builder.context(), &[ptr, ptr, ptr, i64, i64, ptr]);
+        let text = run.map(|run| builder.task_name(run, location));
+        let global = builder.global(&symbol, ty, None, location);
         let block = Block::new(&[]);
         global.region(0).append(block);
         let at = At::End(block);
-        let mut value = emit::op(llvm::MLIR_ZERO, &[], &[ty], location, at).result(0);
+        let mut value = llvm_builder::op(llvm::MLIR_ZERO, &[], &[ty], location, at).result(0);
         let mut insert = |member: i64, with: Value<'c>| {
-            let position = DenseI64ArrayAttribute::new(emitter.context(), &[member]).into();
+            let position = DenseI64ArrayAttribute::new(builder.context(), &[member]).into();
             let op = OpBuilder::new(llvm::INSERTVALUE, location)
                 .operands(&[value, with])
                 .results(&[ty])
@@ -131,17 +132,17 @@ impl<'c> Frame<'c> {
             (5, text.as_deref()),
         ] {
             if let Some(function) = function {
-                insert(member, emitter.address_of(function, location, at));
+                insert(member, builder.address_of(function, location, at));
             }
         }
-        let frame = structure(emitter.context(), &self.members);
-        let aligned = structure(emitter.context(), &[emitter.int(8), frame]);
+        let frame = structure(builder.context(), &self.members);
+        let aligned = structure(builder.context(), &[builder.int(8), frame]);
         for (member, ty, indices) in [(3, frame, &[1][..]), (4, aligned, &[0, 1])] {
-            let null = emitter.null(location, at);
-            let end = emitter.element(null, ty, indices, location, at);
-            insert(member, emitter.pointer_to_int(end, location, at));
+            let null = builder.null(location, at);
+            let end = builder.element(null, ty, indices, location, at);
+            insert(member, builder.pointer_to_int(end, location, at));
         }
-        emit::op(llvm::RETURN, &[value], &[], location, at);
+        llvm_builder::op(llvm::RETURN, &[value], &[], location, at);
         symbol
     }
 
@@ -151,22 +152,22 @@ impl<'c> Frame<'c> {
         name: &str,
         members: &[usize],
         location: Location<'c>,
-        emitter: &Emitter<'c>,
+        builder: &LlvmBuilder<'c>,
     ) -> Option<String> {
         if members.is_empty() {
             return None;
         }
-        let name = emitter.unused_name(name);
-        let function = emitter.function(&name, CLEAN_UP, location);
-        let block = Block::new(&[(emitter.ptr, location)]);
+        let name = builder.unused_name(name);
+        let function = builder.function(&name, CLEAN_UP, location);
+        let block = Block::new(&[(builder.ptr, location)]);
         function.region(0).append(block);
         let at = At::End(block);
         for &member in members {
-            let place = emitter.member(block.arg(0), &self.members, member, location, at);
-            let token = emitter.load(place, emitter.ptr, location, at);
-            emitter.call(rt::RELEASE, &[token], None, location, at);
+            let place = builder.member(block.arg(0), &self.members, member, location, at);
+            let token = builder.load(place, builder.ptr, location, at);
+            builder.call(rt::RELEASE, &[token], None, location, at);
         }
-        emit::op(llvm::RETURN, &[], &[], location, at);
+        llvm_builder::op(llvm::RETURN, &[], &[], location, at);
         Some(name)
     }
 }

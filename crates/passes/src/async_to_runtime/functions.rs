@@ -1,7 +1,7 @@
-//! The host functions of a module, and which of them are the bodies of regions.
+//! Collects the host functions of a module, and which of them are the bodies of regions.
 
 use crate::utils::device::is_host_operation;
-use crate::utils::emit::rt;
+use crate::utils::llvm_builder::rt;
 use crate::utils::tokens::{has_tokens, type_has_tokens};
 use async_dialects::names::async_;
 use async_mlir::calls::callee_name;

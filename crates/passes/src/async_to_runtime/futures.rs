@@ -1,10 +1,10 @@
-//! Values that may be used before they are there: where control flow hands on what a region will deliver, two values take its
-//! place, the token whose frame will hold it and the address in that frame.
+//! Finds values that may be used before they are available. Where control flow hands on what a region will
+//! deliver, two values take its place, the token whose frame will hold it and the address in that frame.
 //!
-//! [`Pending`] says which block arguments and results of functions and selections such values come to. All others are
-//! loaded where they are used, handed on included.
+//! [`PendingValues`] says which block arguments and results of functions and selections such values come to.
+//! All others are loaded where they are used, handed on included.
 
-use super::completion::Completion;
+use super::completion_analysis::CompletionAnalysis;
 use super::functions::Functions;
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What may be pending where it is handed on.
 #[derive(Default)]
-pub(super) struct Pending<'c> {
+pub(super) struct PendingValues<'c> {
     /// Arguments of blocks, and results of selections and calls.
     pub(super) values: FxHashSet<Value<'c>>,
     /// Results of functions.
@@ -30,7 +30,7 @@ enum To<'c> {
     Result(Op<'c>, usize),
 }
 
-impl<'c> Pending<'c> {
+impl<'c> PendingValues<'c> {
     /// What is pending in `functions`. Regions that yield what is pending then await their trailing tokens in their body.
     pub(super) fn of(functions: &Functions<'c>) -> Result<Self, PassError<'c>> {
         let mut graph = Graph {
@@ -65,13 +65,13 @@ struct Graph<'a, 'c> {
     functions: &'a Functions<'c>,
     /// Where each value and result of a function is handed on to.
     next: FxHashMap<To<'c>, Vec<To<'c>>>,
-    pending: Pending<'c>,
+    pending: PendingValues<'c>,
     work: Vec<To<'c>>,
 }
 
 impl<'c> Graph<'_, 'c> {
     fn read(&mut self, function: Op<'c>) -> Result<(), PassError<'c>> {
-        let mut completion = Completion::new(function);
+        let mut completion = CompletionAnalysis::new(function);
         for block in function.region(0).blocks() {
             for op in block.ops() {
                 if let Some(callee) = self.functions.callee(op) {
@@ -102,7 +102,7 @@ impl<'c> Graph<'_, 'c> {
     }
 
     /// `call`, at `at` or in the region that is there, hands on its operands and what `callee` returns.
-    fn call(&mut self, at: Op<'c>, call: Op<'c>, callee: Op<'c>, completion: &mut Completion<'c>) {
+    fn call(&mut self, at: Op<'c>, call: Op<'c>, callee: Op<'c>, completion: &mut CompletionAnalysis<'c>) {
         let Some(entry) = callee.region(0).first() else {
             return;
         };
@@ -119,7 +119,7 @@ impl<'c> Graph<'_, 'c> {
         }
     }
 
-    fn hand_on(&mut self, value: Value<'c>, to: To<'c>, at: Op<'c>, completion: &mut Completion<'c>) {
+    fn hand_on(&mut self, value: Value<'c>, to: To<'c>, at: Op<'c>, completion: &mut CompletionAnalysis<'c>) {
         if is_token(value.ty()) {
             return;
         }
@@ -147,9 +147,9 @@ impl<'c> Graph<'_, 'c> {
 }
 
 /// Has the body of a task await its trailing tokens where it returns what may be pending.
-fn await_in_body<'c>(task: Op<'c>, functions: &Functions<'c>, pending: &Pending<'c>) {
+fn await_in_body<'c>(task: Op<'c>, functions: &Functions<'c>, pending: &PendingValues<'c>) {
     let values = functions.num_task_values(task);
-    let mut completion = Completion::new(task);
+    let mut completion = CompletionAnalysis::new(task);
     for block in task.region(0).blocks() {
         let Some(end) = block.terminator().filter(|end| end.is(func::RETURN)) else {
             continue;

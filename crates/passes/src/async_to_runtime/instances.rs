@@ -1,8 +1,9 @@
-//! Which forms each function takes: as it is, for code that may block, and others for what tasks call.
+//! Clones functions into the forms that they are called in: as they are, for code that may block, and others
+//! for what tasks call.
 
+use super::frame_owners::{FrameOwners, FrameOwnersOfFunctions};
 use super::functions::Functions;
-use super::owners::{Owners, OwnersOfFunctions};
-use crate::utils::emit::rt;
+use crate::utils::llvm_builder::rt;
 use async_dialects::names::async_;
 use async_mlir::calls::callee_name;
 use async_mlir::ir::{Block, Mapping, Op, str_attr};
@@ -46,7 +47,7 @@ struct Effects {
 pub(super) struct Instances<'c> {
     pub(super) list: Vec<Instance<'c>>,
     /// For an address in a frame, the token that keeps the frame.
-    pub(super) owners: Owners<'c>,
+    pub(super) owners: FrameOwners<'c>,
     by_name: FxHashMap<String, Instance<'c>>,
 }
 
@@ -62,13 +63,13 @@ impl<'c> Instances<'c> {
 pub(super) fn instantiate<'c>(
     functions: &Functions<'c>,
     status: bool,
-    owners: &OwnersOfFunctions<'c>,
+    owners: &FrameOwnersOfFunctions<'c>,
     unused_name: impl Fn(&str) -> String,
 ) -> Result<Instances<'c>, PassError<'c>> {
     let effects = effects(functions);
     let mut list = Vec::new();
     let mut by_name = FxHashMap::default();
-    let mut all_owners = Owners::default();
+    let mut all_owners = FrameOwners::default();
     for &(address, token) in owners.values().flatten() {
         all_owners.insert(address, token);
     }

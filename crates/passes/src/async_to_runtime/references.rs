@@ -1,8 +1,8 @@
-//! Retains and releases tokens: [`tokenflow::references`] says where.
+//! Inserts retains and releases of tokens (reference counting): [`tokenflow::references`] says where.
 
+use super::frame_owners::FrameOwners;
 use super::instances::Instance;
-use super::owners::Owners;
-use crate::utils::emit::{At, Emitter, rt};
+use crate::utils::llvm_builder::{At, LlvmBuilder, rt};
 use async_dialects::types::is_token;
 use async_mlir::calls::callee_name;
 use async_mlir::control_flow::branch_edges;
@@ -14,9 +14,9 @@ use tokenflow::references::{
 };
 
 /// Counts the references of one function, in which each value of a token's type is to hold one.
-pub(super) fn count<'c>(instance: &Instance<'c>, owners: &Owners<'c>, emitter: &Emitter<'c>) {
+pub(super) fn count<'c>(instance: &Instance<'c>, owners: &FrameOwners<'c>, builder: &LlvmBuilder<'c>) {
     let function = instance.function;
-    retain_selected(function, emitter);
+    retain_selected(function, builder);
     let blocks = function.region(0).blocks();
     let mut reader = Reader {
         numbers: blocks.iter().copied().zip(0..).collect(),
@@ -41,7 +41,7 @@ pub(super) fn count<'c>(instance: &Instance<'c>, owners: &Owners<'c>, emitter: &
     actions.sort_unstable();
     let writer = Writer {
         ops: blocks.iter().map(|block| block.ops()).collect(),
-        emitter,
+        builder,
     };
     let mut split = FxHashMap::default();
     for (place, action, var) in actions {
@@ -50,13 +50,13 @@ pub(super) fn count<'c>(instance: &Instance<'c>, owners: &Owners<'c>, emitter: &
 }
 
 /// A selected token is one more reference to it.
-fn retain_selected<'c>(function: Op<'c>, emitter: &Emitter<'c>) {
+fn retain_selected<'c>(function: Op<'c>, builder: &LlvmBuilder<'c>) {
     for op in function.region(0).blocks().into_iter().flat_map(Block::ops) {
         if op.is(arith::SELECT)
             && is_token(op.result(0).ty())
             && let Some(next) = op.next()
         {
-            emitter.call(rt::RETAIN, &[op.result(0)], None, op.location(), At::Before(next));
+            builder.call(rt::RETAIN, &[op.result(0)], None, op.location(), At::Before(next));
         }
     }
 }
@@ -65,7 +65,7 @@ struct Reader<'a, 'c> {
     numbers: FxHashMap<Block<'c>, usize>,
     vars: FxHashMap<Value<'c>, Var>,
     values: Vec<Value<'c>>,
-    owners: &'a Owners<'c>,
+    owners: &'a FrameOwners<'c>,
 }
 
 impl<'c> Reader<'_, 'c> {
@@ -139,7 +139,7 @@ impl<'c> Reader<'_, 'c> {
 struct Writer<'a, 'c> {
     /// The operations of each block, as they were read.
     ops: Vec<Vec<Op<'c>>>,
-    emitter: &'a Emitter<'c>,
+    builder: &'a LlvmBuilder<'c>,
 }
 
 impl<'c> Writer<'_, 'c> {
@@ -163,7 +163,7 @@ impl<'c> Writer<'_, 'c> {
             Action::Retain => rt::RETAIN,
             Action::Release => rt::RELEASE,
         };
-        self.emitter
+        self.builder
             .call(function, &[value], None, before.location(), At::Before(before));
     }
 }

@@ -1,10 +1,11 @@
-//! What the awaits of a function complete.
+//! Computes which accesses of in-flight copies each await completes.
 //!
-//! A token of a copy, or a join of such, completes what these copies access. One that comes from elsewhere (an argument of a
-//! block, a result of an operation with regions) may be of any copy of the function. An await of anything else is a fence:
-//! a token of a caller or of an asynchronous region, or where the function has copies that threads issue together.
+//! A token of a copy, or a join of such, completes what these copies access. One that comes from elsewhere
+//! (an argument of a block, a result of an operation with regions) may be of any copy of the function. An
+//! await of anything else is a fence: a token of a caller or of an asynchronous region, or where the function
+//! has copies that threads issue together.
 
-use super::chip::is_copy;
+use super::cost_model::is_copy;
 use super::effects::{Access, Timing};
 use async_dialects::completion::Completion;
 use async_dialects::names::async_;
@@ -14,12 +15,12 @@ use async_mlir::names::{affine, scf};
 use rustc_hash::FxHashSet;
 
 /// The copies of a function.
-pub(crate) struct InFlight<'c> {
+pub(crate) struct InFlightCopies<'c> {
     /// What any of them accesses, wherever in its buffers; `None` if that is not known.
     any: Option<Vec<Access<'c>>>,
 }
 
-impl<'c> InFlight<'c> {
+impl<'c> InFlightCopies<'c> {
     /// The copies of `function`.
     pub fn of(function: Op<'c>) -> Self {
         let ops = function.self_and_nested();

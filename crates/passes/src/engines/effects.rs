@@ -1,14 +1,15 @@
-//! What operations do to memory.
+//! Collects the memory accesses of an operation and of all that is nested in it, and when each happens.
 //!
-//! An operation is a **fence** unless it is known what it does: barriers, awaits, atomic updates, calls, and whatever says
-//! nothing. `async.reads` and `async.writes` say it of any operation; one that has an engine and neither of them does nothing but
-//! what it says in another way.
+//! An operation is a **fence** unless it is known what it does: barriers, awaits, atomic updates, calls, and
+//! whatever says nothing. `async.reads` and `async.writes` say it of any operation; one that has an engine
+//! and neither of them does nothing but what it says in another way.
 //!
-//! Where it is known which copies a thread has in flight ([`InFlight`]), an await accesses what they access, and is no fence.
+//! Where it is known which copies a thread has in flight ([`InFlightCopies`]), an await accesses what they
+//! access, and is no fence.
 
-use super::awaits::InFlight;
-use super::chip::is_copy;
-use super::slots::Slot;
+use super::awaits::InFlightCopies;
+use super::buffer_slots::BufferSlot;
+use super::cost_model::is_copy;
 use crate::analysis::alias::Root;
 use crate::analysis::buffer_parts::ByteView;
 use crate::analysis::buffer_slices::BufferSlice;
@@ -39,7 +40,7 @@ pub(crate) struct Access<'c> {
     pub root: Root<'c>,
     slice: BufferSlice<'c>,
     /// Where the index is computed, which slot of the buffer.
-    slot: Option<Slot<'c>>,
+    slot: Option<BufferSlot<'c>>,
     /// Which bytes of its buffer it may touch: from the first, until before the second.
     bytes: Option<(u64, u64)>,
     pub writes: bool,
@@ -60,7 +61,7 @@ pub(crate) struct Effects<'c> {
     pub accesses: Vec<Access<'c>>,
 }
 
-/// Boxes with more accesses than these are fences.
+/// Operations with regions and more accesses than these are fences.
 const MOST_ACCESSES: usize = 64;
 
 /// In a block with more accesses to slots than these, slots are not told apart: each is compared with all others.
@@ -112,7 +113,7 @@ impl<'c> Access<'c> {
         Self {
             root: Root::of(memory),
             slice: BufferSlice::of_operand(op, memory),
-            slot: Slot::of_operand(op, memory),
+            slot: BufferSlot::of_operand(op, memory),
             bytes: bytes(memory),
             writes,
             op,
@@ -199,7 +200,7 @@ pub(crate) fn effects<'c>(op: Op<'c>) -> Effects<'c> {
 }
 
 /// What `op` does, with all that is nested in it, where it is known what is in flight.
-pub(crate) fn effects_in_flight<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> {
+pub(crate) fn effects_in_flight<'c>(op: Op<'c>, in_flight: Option<&InFlightCopies<'c>>) -> Effects<'c> {
     let mut all = own_effects(op, in_flight);
     if has_lists(op) {
         return all;
@@ -218,7 +219,7 @@ pub(crate) fn effects_in_flight<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>
 }
 
 /// What the operations of `block`, which is inside of another operation, do.
-pub(crate) fn effects_inside<'c>(block: Block<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> {
+pub(crate) fn effects_inside<'c>(block: Block<'c>, in_flight: Option<&InFlightCopies<'c>>) -> Effects<'c> {
     let mut all = Effects::default();
     // Functions inside are not run where they stand.
     for op in block
@@ -239,7 +240,7 @@ fn has_lists(op: Op<'_>) -> bool {
 }
 
 /// What `op` itself does.
-fn own_effects<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> {
+fn own_effects<'c>(op: Op<'c>, in_flight: Option<&InFlightCopies<'c>>) -> Effects<'c> {
     let known = match in_flight {
         Some(in_flight) => effects_in_thread(op, in_flight),
         None => known_effects(op),
@@ -269,7 +270,7 @@ fn own_effects<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> 
 }
 
 /// What `op` does as far as the passes know it, if copies and awaits are told apart from what happens at once.
-fn effects_in_thread<'c>(op: Op<'c>, in_flight: &InFlight<'c>) -> Option<Effects<'c>> {
+fn effects_in_thread<'c>(op: Op<'c>, in_flight: &InFlightCopies<'c>) -> Option<Effects<'c>> {
     if op.is(async_::AWAIT) {
         return Some(match in_flight.completed_by(op) {
             Some(accesses) => Effects {

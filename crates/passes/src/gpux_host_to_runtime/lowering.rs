@@ -3,7 +3,7 @@
 use super::memory_spaces::{is_on_device, without_space};
 use super::wrappers::Wrappers;
 use crate::utils::builders::compare;
-use crate::utils::emit::{self, At, Emitter, rt};
+use crate::utils::llvm_builder::{self, At, LlvmBuilder, rt};
 use async_dialects::names::{async_, gpux, gpux_attr};
 use async_dialects::types::is_token;
 use async_mlir::arith::Predicate;
@@ -15,7 +15,7 @@ use async_mlir::types::{is_contiguous, known_type, memory_space, memref_element,
 
 /// Lowers operations of one module.
 pub(super) struct Lowering<'a, 'c> {
-    pub(super) emitter: &'a Emitter<'c>,
+    pub(super) builder: &'a LlvmBuilder<'c>,
     pub(super) wrappers: Wrappers<'a, 'c>,
 }
 
@@ -50,9 +50,9 @@ impl<'c> Lowering<'_, 'c> {
         let site = Site { at, location, device };
         if token.is_some() && is_one_call(op) {
             // The region does nothing after it.
-            let null = self.emitter.null(location, at);
-            let status = Some(self.emitter.int(32));
-            self.emitter
+            let null = self.builder.null(location, at);
+            let status = Some(self.builder.int(32));
+            self.builder
                 .call(rt::DEVICE_TRAILING, &[null], status, location, at);
         }
         let results = match op.name() {
@@ -110,12 +110,12 @@ impl<'c> Lowering<'_, 'c> {
 
     /// A new buffer of type `ty`, in the memory that `function` allocates.
     fn alloc(&self, function: &str, ty: Type<'c>, sizes: &[Value<'c>], site: Site<'c>) -> Value<'c> {
-        let (emitter, Site { at, location, .. }) = (self.emitter, site);
+        let (builder, Site { at, location, .. }) = (self.builder, site);
         let mut bytes = self.element_size(ty, site);
         let mut dynamic = sizes.iter();
         for size in memref_shape(ty).map_or(Vec::new(), |shape| shape.sizes) {
             let size = match size {
-                Some(size) => emitter.constant(64, size, location, at),
+                Some(size) => builder.constant(64, size, location, at),
                 None => self.to_i64(
                     *dynamic.next().expect("a size for each dimension that is open"),
                     site,
@@ -124,21 +124,21 @@ impl<'c> Lowering<'_, 'c> {
             bytes = self.checked_product(bytes, size, site);
         }
         let [this, device] = self.task_and_device(site);
-        let place = emitter.location(location, at);
-        let pointer = emitter.call(
+        let place = builder.location(location, at);
+        let pointer = builder.call(
             function,
             &[this, device, bytes, place],
-            Some(emitter.ptr),
+            Some(builder.ptr),
             location,
             at,
         );
         let pointer = pointer.result(0);
         // A buffer of bytes, and a view of it.
-        let flat = known_type(emitter.context(), "memref<?xi8>");
-        let descriptor = emitter.lowered(flat).expect("a plain memref has a descriptor");
-        let zero = emitter.constant(64, 0, location, at);
-        let one = emitter.constant(64, 1, location, at);
-        let mut value = emit::op(llvm::MLIR_UNDEF, &[], &[descriptor], location, at).result(0);
+        let flat = known_type(builder.context(), "memref<?xi8>");
+        let descriptor = builder.lowered(flat).expect("a plain memref has a descriptor");
+        let zero = builder.constant(64, 0, location, at);
+        let one = builder.constant(64, 1, location, at);
+        let mut value = llvm_builder::op(llvm::MLIR_UNDEF, &[], &[descriptor], location, at).result(0);
         for (position, part) in [
             (&[0][..], pointer),
             (&[1], pointer),
@@ -146,30 +146,30 @@ impl<'c> Lowering<'_, 'c> {
             (&[3, 0], bytes),
             (&[4, 0], one),
         ] {
-            value = emitter.insert(value, part, position, location, at);
+            value = builder.insert(value, part, position, location, at);
         }
-        let buffer = emit::cast(value, flat, location, at);
-        let index = Type::index(emitter.context());
-        let start = emit::op(arith::INDEX_CAST, &[zero], &[index], location, at);
+        let buffer = llvm_builder::cast(value, flat, location, at);
+        let index = Type::index(builder.context());
+        let start = llvm_builder::op(arith::INDEX_CAST, &[zero], &[index], location, at);
         let operands: Vec<Value> = [buffer, start.result(0)]
             .into_iter()
             .chain(sizes.iter().copied())
             .collect();
-        emit::op(memref::VIEW, &operands, &[without_space(ty)], location, at).result(0)
+        llvm_builder::op(memref::VIEW, &operands, &[without_space(ty)], location, at).result(0)
     }
 
     /// The product of two numbers, or the largest if that is more: no device has so much memory.
     fn checked_product(&self, left: Value<'c>, right: Value<'c>, site: Site<'c>) -> Value<'c> {
-        let (emitter, Site { at, location, .. }) = (self.emitter, site);
-        let i64 = emitter.int(64);
-        let product = emit::op(arith::MULSI_EXTENDED, &[left, right], &[i64, i64], location, at);
-        let shift = emitter.constant(64, 63, location, at);
+        let (builder, Site { at, location, .. }) = (self.builder, site);
+        let i64 = builder.int(64);
+        let product = llvm_builder::op(arith::MULSI_EXTENDED, &[left, right], &[i64, i64], location, at);
+        let shift = builder.constant(64, 63, location, at);
         let sign = binary(arith::SHRSI, product.result(0), shift, site);
         let fits = compare(location, Predicate::Equal, sign, product.result(1));
-        let fits = emit::put(fits, at).result(0);
-        let most = emitter.constant(64, i64::MAX, location, at);
+        let fits = llvm_builder::put(fits, at).result(0);
+        let most = builder.constant(64, i64::MAX, location, at);
         let operands = [fits, product.result(0), most];
-        emit::op(arith::SELECT, &operands, &[i64], location, at).result(0)
+        llvm_builder::op(arith::SELECT, &operands, &[i64], location, at).result(0)
     }
 
     /// Has the task fail if two buffers of which data is transferred have different sizes.
@@ -183,19 +183,20 @@ impl<'c> Lowering<'_, 'c> {
         let (known_from, known_to) = (known(from), known(to));
         for (index, (left, right)) in sizes[0].iter().zip(sizes[1]).enumerate() {
             if known_from[index].is_none() || known_to[index].is_none() {
-                let equal = emit::put(compare(location, Predicate::Equal, *left, *right), at).result(0);
+                let equal =
+                    llvm_builder::put(compare(location, Predicate::Equal, *left, *right), at).result(0);
                 let message = str_attr(
-                    self.emitter.context(),
+                    self.builder.context(),
                     "the buffers of a transfer have different sizes",
                 );
                 let assert = OpBuilder::new(cf::ASSERT, location).operands(&[equal]);
-                emit::put(assert.attr(attr::MSG, message), at);
+                llvm_builder::put(assert.attr(attr::MSG, message), at);
             }
         }
     }
 
     fn dealloc(&self, buffer: Value<'c>, site: Site<'c>) {
-        let (emitter, Site { at, location, .. }) = (self.emitter, site);
+        let (builder, Site { at, location, .. }) = (self.builder, site);
         let function = if is_on_device(buffer.ty()) {
             rt::DEVICE_DEALLOC
         } else {
@@ -203,25 +204,25 @@ impl<'c> Lowering<'_, 'c> {
         };
         let pointer = self.pointer(buffer, site);
         let [this, device] = self.task_and_device(site);
-        let place = emitter.location(location, at);
-        let status = Some(emitter.int(32));
-        emitter.call(function, &[this, device, pointer, place], status, location, at);
+        let place = builder.location(location, at);
+        let status = Some(builder.int(32));
+        builder.call(function, &[this, device, pointer, place], status, location, at);
     }
 
     /// Registers a buffer of any rank, or ends that; the runtime reads its descriptor.
     fn register(&self, function: &str, buffer: Value<'c>, site: Site<'c>) {
-        let (emitter, Site { at, location, .. }) = (self.emitter, site);
-        let ty = emitter
+        let (builder, Site { at, location, .. }) = (self.builder, site);
+        let ty = builder
             .lowered(buffer.ty())
             .expect("a buffer of unknown rank has a descriptor");
-        let unranked = emit::cast(buffer, ty, location, at);
-        let rank = emitter.extract(unranked, 0, emitter.int(64), location, at);
-        let descriptor = emitter.extract(unranked, 1, emitter.ptr, location, at);
+        let unranked = llvm_builder::cast(buffer, ty, location, at);
+        let rank = builder.extract(unranked, 0, builder.int(64), location, at);
+        let descriptor = builder.extract(unranked, 1, builder.ptr, location, at);
         let element = self.element_size(buffer.ty(), site);
         let [this, device] = self.task_and_device(site);
-        let place = emitter.location(location, at);
+        let place = builder.location(location, at);
         let operands = [this, device, rank, descriptor, element, place];
-        emitter.call(function, &operands, Some(emitter.int(32)), location, at);
+        builder.call(function, &operands, Some(builder.int(32)), location, at);
     }
 
     /// Transfers `source` to `destination`, or to a new buffer of the type of `result`.
@@ -232,7 +233,7 @@ impl<'c> Lowering<'_, 'c> {
         result: Option<Value<'c>>,
         site: Site<'c>,
     ) -> Vec<Value<'c>> {
-        let (emitter, Site { at, location, .. }) = (self.emitter, site);
+        let (builder, Site { at, location, .. }) = (self.builder, site);
         let metadata = self.metadata(source, site);
         let new = result.map(|result| {
             let shape = memref_shape(result.ty()).map_or(Vec::new(), |shape| shape.sizes);
@@ -253,12 +254,12 @@ impl<'c> Lowering<'_, 'c> {
         };
         let element = self.element_size(source.ty(), site);
         let [this, device] = self.task_and_device(site);
-        let place = emitter.location(location, at);
+        let place = builder.location(location, at);
         let other = self.metadata(to, site);
         if destination.is_some() {
             self.check_sizes([source, to], [&metadata.sizes, &other.sizes], site);
         }
-        let status = Some(emitter.int(32));
+        let status = Some(builder.int(32));
         if is_contiguous(source.ty()) && is_contiguous(to.ty()) {
             let mut bytes = element;
             for size in &metadata.sizes {
@@ -266,7 +267,7 @@ impl<'c> Lowering<'_, 'c> {
                 bytes = binary(arith::MULI, bytes, size, site);
             }
             let operands = [this, device, other.pointer, metadata.pointer, bytes, place];
-            emitter.call(rt::DEVICE_TRANSFER, &operands, status, location, at);
+            builder.call(rt::DEVICE_TRANSFER, &operands, status, location, at);
         } else {
             let rank = metadata.sizes.len();
             let function = self.wrappers.strided_transfer(rank);
@@ -274,55 +275,55 @@ impl<'c> Lowering<'_, 'c> {
             for values in [&metadata.sizes, &other.strides, &metadata.strides] {
                 operands.extend(values.iter().map(|value| self.to_i64(*value, site)));
             }
-            emitter.call(&function, &operands, status, location, at);
+            builder.call(&function, &operands, status, location, at);
         }
         new.into_iter().collect()
     }
 
     fn memset(&self, value: Value<'c>, buffer: Value<'c>, site: Site<'c>) {
-        let (emitter, Site { at, location, .. }) = (self.emitter, site);
+        let (builder, Site { at, location, .. }) = (self.builder, site);
         let element = self.element_size(buffer.ty(), site);
         let metadata = self.metadata(buffer, site);
-        let mut count = emitter.constant(64, 1, location, at);
+        let mut count = builder.constant(64, 1, location, at);
         for size in &metadata.sizes {
             let size = self.to_i64(*size, site);
             count = binary(arith::MULI, count, size, site);
         }
-        let value = emitter
+        let value = builder
             .lowered(value.ty())
-            .map_or(value, |ty| emit::cast(value, ty, location, at));
+            .map_or(value, |ty| llvm_builder::cast(value, ty, location, at));
         let [this, device] = self.task_and_device(site);
-        let place = emitter.location(location, at);
+        let place = builder.location(location, at);
         let function = self.wrappers.memset(value.ty());
         let operands = [this, device, metadata.pointer, value, element, count, place];
-        emitter.call(&function, &operands, Some(emitter.int(32)), location, at);
+        builder.call(&function, &operands, Some(builder.int(32)), location, at);
     }
 
     pub(super) fn task_and_device(&self, Site { at, location, device }: Site<'c>) -> [Value<'c>; 2] {
-        let null = self.emitter.null(location, at);
-        [null, self.emitter.constant(32, device, location, at)]
+        let null = self.builder.null(location, at);
+        [null, self.builder.constant(32, device, location, at)]
     }
 
     pub(super) fn to_i64(&self, index: Value<'c>, Site { at, location, .. }: Site<'c>) -> Value<'c> {
-        let i64 = self.emitter.int(64);
-        emit::op(arith::INDEX_CAST, &[index], &[i64], location, at).result(0)
+        let i64 = self.builder.int(64);
+        llvm_builder::op(arith::INDEX_CAST, &[index], &[i64], location, at).result(0)
     }
 
     /// How many bytes there are from one element of a buffer of type `ty` to the next one.
     fn element_size(&self, ty: Type<'c>, Site { at, location, .. }: Site<'c>) -> Value<'c> {
-        let element = memref_element(ty).and_then(|element| self.emitter.lowered(element));
-        let null = self.emitter.null(location, at);
+        let element = memref_element(ty).and_then(|element| self.builder.lowered(element));
+        let null = self.builder.null(location, at);
         let next = self
-            .emitter
-            .element(null, element.unwrap_or(self.emitter.int(8)), &[1], location, at);
-        self.emitter.pointer_to_int(next, location, at)
+            .builder
+            .element(null, element.unwrap_or(self.builder.int(8)), &[1], location, at);
+        self.builder.pointer_to_int(next, location, at)
     }
 
     /// The address of the first byte of what `buffer` was allocated for.
     fn pointer(&self, buffer: Value<'c>, site: Site<'c>) -> Value<'c> {
-        let (emitter, Site { at, location, .. }) = (self.emitter, site);
-        let index = Type::index(emitter.context());
-        let address = emit::op(
+        let (builder, Site { at, location, .. }) = (self.builder, site);
+        let index = Type::index(builder.context());
+        let address = llvm_builder::op(
             memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
             &[buffer],
             &[index],
@@ -330,12 +331,12 @@ impl<'c> Lowering<'_, 'c> {
             at,
         );
         let address = self.to_i64(address.result(0), site);
-        emit::op(llvm::INTTOPTR, &[address], &[emitter.ptr], location, at).result(0)
+        llvm_builder::op(llvm::INTTOPTR, &[address], &[builder.ptr], location, at).result(0)
     }
 
     fn metadata(&self, buffer: Value<'c>, site: Site<'c>) -> Metadata<'c> {
-        let (emitter, Site { at, location, .. }) = (self.emitter, site);
-        let (ty, index) = (buffer.ty(), Type::index(emitter.context()));
+        let (builder, Site { at, location, .. }) = (self.builder, site);
+        let (ty, index) = (buffer.ty(), Type::index(builder.context()));
         let shape = memref_shape(ty);
         let rank = shape.as_ref().map_or(0, |shape| shape.sizes.len());
         let element = shape.map_or(ty, |shape| shape.element);
@@ -344,13 +345,13 @@ impl<'c> Lowering<'_, 'c> {
             .into_iter()
             .chain(vec![index; 2 * rank])
             .collect();
-        let op = emit::op(memref::EXTRACT_STRIDED_METADATA, &[buffer], &types, location, at);
+        let op = llvm_builder::op(memref::EXTRACT_STRIDED_METADATA, &[buffer], &types, location, at);
         let values: Vec<Value> = op.results().skip(2).collect();
         let offset = self.to_i64(op.result(1), site);
         let bytes = binary(arith::MULI, offset, self.element_size(ty, site), site);
         let start = self.pointer(buffer, site);
         Metadata {
-            pointer: emitter.offset(start, bytes, location, at),
+            pointer: builder.offset(start, bytes, location, at),
             sizes: values[..rank].to_vec(),
             strides: values[rank..].to_vec(),
         }
@@ -380,5 +381,5 @@ fn binary<'c>(
     right: Value<'c>,
     Site { at, location, .. }: Site<'c>,
 ) -> Value<'c> {
-    emit::op(name, &[left, right], &[left.ty()], location, at).result(0)
+    llvm_builder::op(name, &[left, right], &[left.ty()], location, at).result(0)
 }

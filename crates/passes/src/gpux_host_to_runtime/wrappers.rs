@@ -2,7 +2,7 @@
 //! launches, whose arguments they store to memory. They are written as text, once for each rank and each
 //! list of types.
 
-use crate::utils::emit::{Emitter, rt};
+use crate::utils::llvm_builder::{LlvmBuilder, rt};
 use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op};
 use async_mlir::melior::ir::{Module, Type};
@@ -12,19 +12,19 @@ use std::fmt::Write;
 /// Generates the wrapper functions of a module.
 pub(super) struct Wrappers<'a, 'c> {
     module: Op<'c>,
-    emitter: &'a Emitter<'c>,
+    builder: &'a LlvmBuilder<'c>,
 }
 
 impl<'a, 'c> Wrappers<'a, 'c> {
-    pub(super) fn new(module: Op<'c>, emitter: &'a Emitter<'c>) -> Self {
-        Self { module, emitter }
+    pub(super) fn new(module: Op<'c>, builder: &'a LlvmBuilder<'c>) -> Self {
+        Self { module, builder }
     }
 
     /// The name of the function that transfers buffers of `rank` dimensions. It takes the token of the task, the device, the addresses of
     /// destination and source, the size of an element in bytes, the place, sizes, and the strides of both in elements.
     pub(super) fn strided_transfer(&self, rank: usize) -> String {
         let base = format!("{}_rank{rank}", rt::DEVICE_TRANSFER);
-        self.emitter.shared(&base, |name| {
+        self.builder.shared(&base, |name| {
             self.add(&strided_transfer(name, rank), rt::DEVICE_TRANSFER);
         })
     }
@@ -34,7 +34,7 @@ impl<'a, 'c> Wrappers<'a, 'c> {
     pub(super) fn launch(&self, types: &[Type<'c>]) -> String {
         let list: Vec<String> = types.iter().map(Type::to_string).collect();
         let key = format!("{} {}", rt::DEVICE_LAUNCH, list.join(", "));
-        self.emitter
+        self.builder
             .shared_as(&key, &format!("{}_args", rt::DEVICE_LAUNCH), |name| {
                 self.add(&launch(name, &list), rt::DEVICE_LAUNCH);
             })
@@ -44,7 +44,7 @@ impl<'a, 'c> Wrappers<'a, 'c> {
     /// bytes, how many there are, and the place.
     pub(super) fn memset(&self, ty: Type<'c>) -> String {
         let key = format!("{} {ty}", rt::DEVICE_MEMSET);
-        self.emitter
+        self.builder
             .shared_as(&key, &format!("{}_value", rt::DEVICE_MEMSET), |name| {
                 self.add(&memset(name, &ty.to_string()), rt::DEVICE_MEMSET);
             })
@@ -53,7 +53,7 @@ impl<'a, 'c> Wrappers<'a, 'c> {
     /// Adds the last function of `text`, which calls `callee`.
     fn add(&self, text: &str, callee: &str) {
         let parsed =
-            Module::parse(self.emitter.context(), text).unwrap_or_else(|| panic!("is not MLIR:\n{text}"));
+            Module::parse(self.builder.context(), text).unwrap_or_else(|| panic!("is not MLIR:\n{text}"));
         let functions = Op::from(parsed.as_operation())
             .region(0)
             .first()
@@ -65,9 +65,9 @@ impl<'a, 'c> Wrappers<'a, 'c> {
             if let Some(ty) =
                 function_type(function).filter(|_| function.str_attr(attr::SYM_NAME) == Some(callee))
             {
-                self.emitter.expect_declaration(callee, ty);
+                self.builder.expect_declaration(callee, ty);
             }
-            if function.str_attr(attr::SYM_NAME) != Some(callee) || self.emitter.is_new(callee) {
+            if function.str_attr(attr::SYM_NAME) != Some(callee) || self.builder.is_new(callee) {
                 function.detach();
                 body.append(function);
             }

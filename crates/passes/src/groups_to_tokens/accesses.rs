@@ -79,7 +79,7 @@ impl<'c> AccessKinds<'c> {
         let index = self.all.iter().position(known).unwrap_or_else(|| {
             self.all.push(AccessKind {
                 slice,
-                private: slice.is_some_and(BufferSlice::is_private),
+                private: slice.is_some_and(BufferSlice::is_non_escaping),
                 writes,
             });
             self.all.len() - 1

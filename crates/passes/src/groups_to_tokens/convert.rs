@@ -23,15 +23,15 @@ pub(super) enum TokenSources<'c> {
 enum Conversion<'c> {
     /// As so many more results.
     Results(usize),
-    /// These operations take its place, the last of which has the token; they stand nowhere yet.
-    Replacement(Chain<'c>),
+    /// These operations take its place, the last of which has the token.
+    Replacement(DetachedOps<'c>),
 }
 
-/// Operations that stand nowhere yet, each of which may use those before it.
+/// Operations that are in no block yet, each of which may use those before it.
 #[derive(Default)]
-pub(super) struct Chain<'c>(Vec<Op<'c>>);
+pub(super) struct DetachedOps<'c>(Vec<Op<'c>>);
 
-impl<'c> Chain<'c> {
+impl<'c> DetachedOps<'c> {
     /// Makes one more; returns its result.
     pub fn add(&mut self, op: OpBuilder<'c>) -> Value<'c> {
         let op = op.detached();
@@ -83,8 +83,8 @@ impl<'c> Conversions<'c> {
     /// Erases what was made.
     pub fn discard(self) {
         for (_, _, conversion) in self.ops {
-            if let Conversion::Replacement(chain) = conversion {
-                chain.erase();
+            if let Conversion::Replacement(detached) = conversion {
+                detached.erase();
             }
         }
     }
@@ -96,12 +96,12 @@ impl<'c> Conversions<'c> {
         for (site, op, conversion) in self.ops {
             let new = match conversion {
                 Conversion::Results(number) => append(op, &[], &vec![token(op.context()); number]),
-                Conversion::Replacement(Chain(chain)) => {
-                    for new in &chain {
+                Conversion::Replacement(DetachedOps(detached)) => {
+                    for new in &detached {
                         new.move_before(op);
                     }
                     replaced.push(op);
-                    chain.last().copied().unwrap_or(op)
+                    detached.last().copied().unwrap_or(op)
                 }
             };
             completions.extend(Completion::of(new).map(|completion| (site, completion)));
@@ -122,7 +122,7 @@ fn convert(op: Op<'_>) -> Result<Conversion<'_>, String> {
 }
 
 /// The `gpux.copy` that does what a copy of `nvgpu` does.
-fn from_nvgpu(op: Op<'_>) -> Result<Chain<'_>, String> {
+fn from_nvgpu(op: Op<'_>) -> Result<DetachedOps<'_>, String> {
     let segments = op
         .attr(attr::OPERAND_SEGMENT_SIZES)
         .and_then(|attribute| DenseI32ArrayAttribute::try_from(attribute).ok());
@@ -144,9 +144,9 @@ fn from_nvgpu(op: Op<'_>) -> Result<Chain<'_>, String> {
     if op.has_attr(attr::NVGPU_BYPASS_L1) {
         builder = builder.attr(gpux_attr::BYPASS_L1, Attribute::unit(op.context()));
     }
-    let mut chain = Chain::default();
-    chain.add(builder);
-    chain.verified(op)
+    let mut detached = DetachedOps::default();
+    detached.add(builder);
+    detached.verified(op)
 }
 
 /// Returns true if the groups of a queue can have tokens: commits have a form with one, and no wait is for reads alone, of which

@@ -2,10 +2,10 @@
 
 use super::Refusal;
 use super::accesses::AccessKinds;
+use crate::analysis::op_classifier::{NvgpuOpClassifier, OpClass, OpClassifier};
 use crate::analysis::skeleton::{self, Skeleton};
-use crate::analysis::vocabulary::{Meaning, NvgpuVocabulary, Vocabulary};
-use crate::utils::carry::{Kind, kind};
 use crate::utils::device::own_ops;
+use crate::utils::region_values::{RegionOpKind, region_op_kind};
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::types::is_token;
 use async_mlir::calls::is_call;
@@ -18,34 +18,34 @@ use tokenflow::lift::{Accesses, Shape};
 use tokenflow::{Item, Queue, Site};
 
 /// Every operation as the hardware counts it: there are no tokens.
-struct CountedVocabulary<'a, 'c> {
+struct CountedOpClassifier<'a, 'c> {
     /// What may access memory that matters.
     kinds: Option<&'a AccessKinds<'c>>,
 }
 
-impl<'c> Vocabulary<'c> for CountedVocabulary<'_, 'c> {
+impl<'c> OpClassifier<'c> for CountedOpClassifier<'_, 'c> {
     fn is_token(&self, _: Type<'c>) -> bool {
         false
     }
 
-    fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
+    fn classify(&self, op: Op<'c>) -> OpClass<'c> {
         let Some((completion, queue)) = Completion::of(op).and_then(|c| Some((c, c.queue?))) else {
-            return Meaning::Other;
+            return OpClass::Other;
         };
         match completion.effect {
-            GroupEffect::Issue => Meaning::Issue {
+            GroupEffect::Issue => OpClass::Issue {
                 queue,
                 token: None,
                 read: None,
                 block_wide: false,
             },
-            GroupEffect::Commit => Meaning::Commit { queue, token: None },
-            GroupEffect::Wait => Meaning::Wait {
+            GroupEffect::Commit => OpClass::Commit { queue, token: None },
+            GroupEffect::Wait => OpClass::Wait {
                 queue,
                 n: completion.pending,
                 read: completion.waits_for_reads,
             },
-            GroupEffect::None => Meaning::Other,
+            GroupEffect::None => OpClass::Other,
         }
     }
 
@@ -102,12 +102,12 @@ impl<'c> CountedQueue<'c> {
     pub fn read(code: Op<'c>, queue: GroupQueue, accesses: bool) -> Result<Self, Refusal<'c>> {
         let kinds = accesses.then(|| AccessKinds::of(code, queue)).flatten();
         let kinds = kinds.as_ref();
-        let skeleton = skeleton::read(code, &CountedVocabulary { kinds }, &FxHashSet::default());
+        let skeleton = skeleton::read(code, &CountedOpClassifier { kinds }, &FxHashSet::default());
         let position = skeleton.queues.iter().position(|known| *known == queue);
         let number = position.and_then(|position| u8::try_from(position).ok());
         let shapes = skeleton.graphs.iter().map(|(op, regions)| Shape {
             regions: regions.clone(),
-            is_loop: *op != code && kind(*op) == Some(Kind::Loop),
+            is_loop: *op != code && region_op_kind(*op) == Some(RegionOpKind::Loop),
         });
         let mut counted = Self {
             number: Queue(number.unwrap_or(u8::MAX)),
@@ -164,8 +164,8 @@ pub(super) fn check<'c>(code: Op<'c>, queue: GroupQueue) -> Result<(), Refusal<'
         .iter()
         .any(|op| op.is(nvgpu::DEVICE_ASYNC_COPY) || op.is(nvgpu::DEVICE_ASYNC_CREATE_GROUP))
     {
-        let vocabulary = NvgpuVocabulary::new(code.context());
-        let skeleton = skeleton::read(code, &vocabulary, &FxHashSet::default());
+        let classifier = NvgpuOpClassifier::new(code.context());
+        let skeleton = skeleton::read(code, &classifier, &FxHashSet::default());
         if let Some(&(op, _)) = skeleton.escapes.first() {
             return Err(Refusal::new(
                 op,
@@ -204,7 +204,7 @@ fn check_op<'c>(
         if !around.insert(outer) {
             break;
         }
-        if kind(outer).is_none() {
+        if region_op_kind(outer).is_none() {
             let why = format!("tokens can't be carried through '{}'", outer.name());
             return Err(Refusal::new(outer, why));
         }

@@ -4,11 +4,11 @@
 
 use super::convert::{TokenSources, commit_with_token};
 use super::counted_queue::CountedQueue;
+use crate::analysis::op_classifier::NvgpuOpClassifier;
 use crate::analysis::skeleton;
-use crate::analysis::vocabulary::NvgpuVocabulary;
 use crate::utils::builders::new_else;
-use crate::utils::carry::{Kind, kind, lacks_else, pass_on};
 use crate::utils::erase::erase_tokens;
+use crate::utils::region_values::{RegionOpKind, lacks_else, pass_on, region_op_kind};
 use crate::utils::tokens::{await_before, ready};
 use async_dialects::names::async_;
 use async_dialects::types::token;
@@ -148,7 +148,7 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     fn is_loop(&self, graph: usize) -> bool {
-        graph > 0 && kind(self.ops[graph]) == Some(Kind::Loop)
+        graph > 0 && region_op_kind(self.ops[graph]) == Some(RegionOpKind::Loop)
     }
 
     /// Makes the joins, which join nothing yet.
@@ -245,7 +245,7 @@ fn clean<'c>(code: Op<'c>, obsolete: Vec<Op<'c>>) {
             op.set_operands(&[]);
         }
         let context = code.context();
-        let skeleton = skeleton::read(code, &NvgpuVocabulary::new(context), &FxHashSet::default());
+        let skeleton = skeleton::read(code, &NvgpuOpClassifier::new(context), &FxHashSet::default());
         erase_tokens(code, &skeleton, &|value| value.ty() == copy_token(context), false);
     }
     for op in obsolete {

@@ -6,8 +6,8 @@
 //! **Effect.** Each side is a `memref.reinterpret_cast` of the memref that begins at the address. The bytes that a copy reads of its
 //! source, if it says so, become elements; they are known to be whole ones.
 
-use super::convert::Chain;
-use crate::analysis::divisors::{Divisors, log2_of};
+use super::convert::DetachedOps;
+use crate::analysis::divisibility::{Divisibility, log2_of};
 use crate::utils::builders::constant;
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::token;
@@ -21,7 +21,7 @@ use async_mlir::names::{arith, attr, builtin, llvm, memref};
 use async_mlir::types::{DYNAMIC, bit_width, dense_numbers, keyword, memory_space, memref_shape};
 
 /// The operations that do what `op`, a copy of `nvvm`, does; the last is the copy.
-pub(super) fn from_nvvm(op: Op<'_>) -> Result<Chain<'_>, String> {
+pub(super) fn from_nvvm(op: Op<'_>) -> Result<DetachedOps<'_>, String> {
     let dst = Address::of(op.operand(0))?;
     let src = Address::of(op.operand(1))?;
     let bytes = op.int_attr(attr::SIZE).unwrap_or_default();
@@ -36,12 +36,12 @@ pub(super) fn from_nvvm(op: Op<'_>) -> Result<Chain<'_>, String> {
             "the bytes that it reads are not known to be whole elements: compute them as a multiple of {element}"
         ));
     }
-    let mut chain = Chain::default();
+    let mut detached = DetachedOps::default();
     let index = Type::index(op.context());
-    let zero = chain.add(constant(op.location(), index, 0));
-    let dst = dst.view(op, elements, &mut chain);
-    let src = src.view(op, elements, &mut chain);
-    let count = read.map(|read| count(read, element, op, &mut chain));
+    let zero = detached.add(constant(op.location(), index, 0));
+    let dst = dst.view(op, elements, &mut detached);
+    let src = src.view(op, elements, &mut detached);
+    let count = read.map(|read| count(read, element, op, &mut detached));
     let mut copy = OpBuilder::new(gpux::COPY, op.location())
         .operand_groups(&[&[], &[src], &[zero], &[dst], &[zero], count.as_slice()])
         .results(&[token(op.context())])
@@ -50,34 +50,34 @@ pub(super) fn from_nvvm(op: Op<'_>) -> Result<Chain<'_>, String> {
         Some("ca") => {}
         Some("cg") => copy = copy.attr(gpux_attr::BYPASS_L1, Attribute::unit(op.context())),
         _ => {
-            chain.erase();
+            detached.erase();
             return Err("its source is cached in another way".to_owned());
         }
     }
-    chain.add(copy);
-    chain.verified(op)
+    detached.add(copy);
+    detached.verified(op)
 }
 
 /// Returns true if `bytes` are known to be whole elements of so many bytes.
 fn are_whole(bytes: Value<'_>, element: i64) -> bool {
     let is_power = u64::try_from(element).is_ok_and(u64::is_power_of_two);
-    is_power && Divisors::default().log2(bytes) >= log2_of(element)
+    is_power && Divisibility::default().log2(bytes) >= log2_of(element)
 }
 
 /// How many elements `bytes` are, which are a multiple of `element`.
-fn count<'c>(bytes: Value<'c>, element: i64, op: Op<'c>, chain: &mut Chain<'c>) -> Value<'c> {
+fn count<'c>(bytes: Value<'c>, element: i64, op: Op<'c>, detached: &mut DetachedOps<'c>) -> Value<'c> {
     let (location, index) = (op.location(), Type::index(op.context()));
     let computed = |name, operands: &[Value<'c>]| {
         OpBuilder::new(name, location)
             .operands(operands)
             .results(&[index])
     };
-    let bytes = chain.add(computed(arith::INDEX_CASTUI, &[bytes]));
+    let bytes = detached.add(computed(arith::INDEX_CASTUI, &[bytes]));
     if element == 1 {
         return bytes;
     }
-    let shift = chain.add(constant(location, index, i64::from(log2_of(element))));
-    chain.add(computed(arith::SHRUI, &[bytes, shift]))
+    let shift = detached.add(constant(location, index, i64::from(log2_of(element))));
+    detached.add(computed(arith::SHRUI, &[bytes, shift]))
 }
 
 /// An address: so many elements behind the start of a memref.
@@ -125,18 +125,18 @@ impl<'c> Address<'c> {
     }
 
     /// A view of `elements` elements that begins here.
-    fn view(&self, op: Op<'c>, elements: i64, chain: &mut Chain<'c>) -> Value<'c> {
+    fn view(&self, op: Op<'c>, elements: i64, detached: &mut DetachedOps<'c>) -> Value<'c> {
         let (context, location) = (op.context(), op.location());
         let index = Type::index(context);
         let mut sum = None;
         for &offset in &self.offsets {
             let offset = match offset {
-                Offset::Constant(value) => chain.add(constant(location, index, value)),
-                Offset::Value(value) => as_index(value, location, chain),
+                Offset::Constant(value) => detached.add(constant(location, index, value)),
+                Offset::Value(value) => as_index(value, location, detached),
             };
             sum = Some(match sum {
                 None => offset,
-                Some(sum) => chain.add(
+                Some(sum) => detached.add(
                     OpBuilder::new(arith::ADDI, location)
                         .operands(&[sum, offset])
                         .results(&[index]),
@@ -148,7 +148,7 @@ impl<'c> Address<'c> {
         let space = memory_space(self.memref.ty());
         let view = MemRefType::new(self.element, &[elements], Some(layout.into()), space);
         let array = |value: i64| DenseI64ArrayAttribute::new(context, &[value]).into();
-        chain.add(
+        detached.add(
             OpBuilder::new(memref::REINTERPRET_CAST, location)
                 .operand_groups(&[&[self.memref], sum.as_slice(), &[], &[]])
                 .results(&[view.into()])
@@ -167,7 +167,7 @@ fn unknown() -> String {
 fn as_index<'c>(
     value: Value<'c>,
     location: async_mlir::melior::ir::Location<'c>,
-    chain: &mut Chain<'c>,
+    detached: &mut DetachedOps<'c>,
 ) -> Value<'c> {
     let index = Type::index(value.context());
     let cast = value
@@ -175,7 +175,7 @@ fn as_index<'c>(
         .filter(|op| op.is(builtin::UNREALIZED_CONVERSION_CAST) && op.num_operands() == 1);
     match cast.map(|op| op.operand(0)) {
         Some(source) if source.ty() == index => source,
-        _ => chain.add(
+        _ => detached.add(
             OpBuilder::new(arith::INDEX_CAST, location)
                 .operands(&[value])
                 .results(&[index]),

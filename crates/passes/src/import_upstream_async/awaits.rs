@@ -1,7 +1,7 @@
 //! Drops redundant awaits, of which imported programs have many: each value was awaited on its own.
 
-use crate::utils::carry::pass_on;
 use crate::utils::complete_tokens::CompleteTokens;
+use crate::utils::region_values::pass_on;
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};

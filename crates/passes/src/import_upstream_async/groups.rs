@@ -7,10 +7,10 @@ mod late_additions;
 mod summaries;
 
 use self::summaries::{Summaries, Uses};
-use super::refuse::callee;
-use crate::utils::carry::pass_on;
+use super::legality::callee;
+use crate::utils::region_values::pass_on;
 use crate::utils::signature::Signature;
-use crate::utils::token_variable::{State, Variable};
+use crate::utils::token_variable::{TokenState, TokenVariable};
 use crate::utils::tokens::{join, ready};
 use async_dialects::names::{async_, upstream_async};
 use async_dialects::types::{is_async_group, token};
@@ -49,7 +49,7 @@ struct Group<'a, 'c> {
     ty: Type<'c>,
 }
 
-fn add<'c>(added: &mut State<'c>, token: Value<'c>) {
+fn add<'c>(added: &mut TokenState<'c>, token: Value<'c>) {
     if !added.contains(&token) {
         added.push(token);
     }
@@ -92,7 +92,7 @@ impl<'a, 'c> Group<'a, 'c> {
         Ok(())
     }
 
-    fn call(&self, op: Op<'c>, added: &[Value<'c>]) -> State<'c> {
+    fn call(&self, op: Op<'c>, added: &[Value<'c>]) -> TokenState<'c> {
         let one = self.one(op, added);
         let index = op.operands().position(|operand| operand == self.value);
         let index = index.expect("the group is an operand");
@@ -105,7 +105,7 @@ impl<'a, 'c> Group<'a, 'c> {
         }
     }
 
-    fn task(&self, op: Op<'c>, mut added: State<'c>) -> Result<State<'c>, PassError<'c>> {
+    fn task(&self, op: Op<'c>, mut added: TokenState<'c>) -> Result<TokenState<'c>, PassError<'c>> {
         let awaits = self.uses.awaiting.contains(&op);
         let body = op.region(0).first().expect("a task has a body");
         let start = if awaits { added.clone() } else { Vec::new() };
@@ -120,7 +120,7 @@ impl<'a, 'c> Group<'a, 'c> {
     }
 }
 
-impl<'c> Variable<'c> for Group<'_, 'c> {
+impl<'c> TokenVariable<'c> for Group<'_, 'c> {
     fn ty(&self) -> Type<'c> {
         self.ty
     }
@@ -145,7 +145,7 @@ impl<'c> Variable<'c> for Group<'_, 'c> {
         }
     }
 
-    fn access(&self, op: Op<'c>, added: &State<'c>) -> Result<Option<State<'c>>, PassError<'c>> {
+    fn access(&self, op: Op<'c>, added: &TokenState<'c>) -> Result<Option<TokenState<'c>>, PassError<'c>> {
         let mut added = added.clone();
         match op.name() {
             upstream_async::ADD_TO_GROUP => {

@@ -3,7 +3,7 @@
 //! A value stays where it is, as a `T`; its token is appended to what it is among: results, arguments, operands. First everything
 //! that defines a token is made, then all uses.
 
-use crate::utils::carry::pass_on;
+use crate::utils::region_values::pass_on;
 use crate::utils::signature::Signature;
 use async_dialects::names::{async_, upstream_async};
 use async_dialects::types::{async_value_element, is_token, token};

@@ -2,9 +2,9 @@
 
 use super::while_loop::WhileLoop;
 use crate::engines::Engines;
-use crate::engines::block::{BlockProblem, Order, read};
-use crate::engines::boxes::Boxes;
+use crate::engines::block_problem::{BlockProblem, Order, read};
 use crate::engines::effects::{Access, effects};
+use crate::engines::region_ops::RegionOps;
 use async_mlir::ir::{Block, Op, Region};
 use async_mlir::names::{memref, scf};
 use async_mlir::pass::PassError;
@@ -19,7 +19,7 @@ pub(super) struct Reader<'c> {
     pub program: Program,
     /// What each block's nodes stand for.
     pub places: IndexVec<BlockId, Vec<Place<'c>>>,
-    boxes: Boxes<'c>,
+    region_ops: RegionOps<'c>,
 }
 
 /// What a node stands for.
@@ -57,7 +57,7 @@ impl<'c> Reader<'c> {
             function,
             program: Program::default(),
             places: IndexVec::default(),
-            boxes: Boxes::default(),
+            region_ops: RegionOps::default(),
         };
         let blocks: Vec<Block> = function.regions().flat_map(Region::blocks).collect();
         let [block] = blocks[..] else {
@@ -94,7 +94,7 @@ impl<'c> Reader<'c> {
                 inner.push(self.region_op(op, limits, engines)?);
             }
         }
-        let Some(problem) = read(block, limits, engines, &self.boxes, Order::Final) else {
+        let Some(problem) = read(block, limits, engines, &self.region_ops, Order::Final) else {
             return Ok(id);
         };
         let mut node_of = Vec::with_capacity(problem.ops.len());
@@ -117,7 +117,7 @@ impl<'c> Reader<'c> {
         }
         if let Some(around) = block.parent_op() {
             let order: Vec<OperationId> = problem.problem.operations.ids().collect();
-            self.boxes
+            self.region_ops
                 .add_block(around, &problem, &order, &Options::default());
         }
         Ok(id)

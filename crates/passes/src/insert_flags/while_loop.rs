@@ -3,9 +3,9 @@
 //! What the last iteration does after its first region is nothing, so the loop may end there.
 
 use crate::engines::Engines;
-use crate::engines::boxes::{go_back, made_of};
-use crate::engines::cross_engine;
+use crate::engines::cross_engine_dependences;
 use crate::engines::effects::effects_inside;
+use crate::engines::region_ops::{go_back, made_of};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use std::collections::BTreeSet;
 use tokenflow::flags::Dependence;
@@ -57,7 +57,9 @@ impl<'c> WhileLoop<'c> {
         let mut accessing = |(region, op): (usize, Op<'c>)| {
             engines.accessing(op, ends[region], || all[region].iter().copied().collect())
         };
-        for (dependence, is_of_all) in cross_engine::dependences(&ends, &effects, true, &mut accessing) {
+        for (dependence, is_of_all) in
+            cross_engine_dependences::dependences(&ends, &effects, true, &mut accessing)
+        {
             let producers = accessing(dependence.from);
             let consumers: BTreeSet<EngineId> = accessing(dependence.to).into_iter().collect();
             let nodes = (dependence.from.0, dependence.to.0);

@@ -93,7 +93,9 @@ impl<'a, 'c> Relaxation<'a, 'c> {
         let mut private: FxHashMap<Value, bool> = FxHashMap::default();
         let writes = skeleton.sites.iter().map(|copy| {
             let place = destination(*copy)?;
-            let private = *private.entry(place.base()).or_insert_with(|| place.is_private());
+            let private = *private
+                .entry(place.base())
+                .or_insert_with(|| place.is_non_escaping());
             Some(Written { place, private })
         });
         Self {

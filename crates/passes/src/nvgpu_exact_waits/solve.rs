@@ -7,9 +7,9 @@
 
 use super::relax::{Reason, Relaxation};
 use crate::analysis::buffer_slices::{Access, access, may_issue_copies};
+use crate::analysis::op_classifier::{NvgpuOpClassifier, OpClass, OpClassifier};
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
-use crate::analysis::vocabulary::{Meaning, NvgpuVocabulary, Vocabulary};
 use async_dialects::completion::Completion;
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Type;
@@ -46,19 +46,19 @@ pub(super) struct Verdict<'c> {
     pub kept: Option<Reason<'c>>,
 }
 
-/// The vocabulary of `nvgpu`; marks what may access memory if that is needed.
+/// Classifies operations of `nvgpu`; marks what may access memory if that is needed.
 struct Marking<'c> {
-    nvgpu: NvgpuVocabulary<'c>,
+    nvgpu: NvgpuOpClassifier<'c>,
     marks: bool,
 }
 
-impl<'c> Vocabulary<'c> for Marking<'c> {
+impl<'c> OpClassifier<'c> for Marking<'c> {
     fn is_token(&self, ty: Type<'c>) -> bool {
         self.nvgpu.is_token(ty)
     }
 
-    fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
-        self.nvgpu.meaning(op)
+    fn classify(&self, op: Op<'c>) -> OpClass<'c> {
+        self.nvgpu.classify(op)
     }
 
     fn marks(&self, op: Op<'c>) -> bool {
@@ -81,11 +81,11 @@ pub(super) fn solve<'c>(
     any_explicit: bool,
     explicit: impl Fn(Op<'c>) -> Option<u8>,
 ) -> Solved<'c> {
-    let vocabulary = Marking {
-        nvgpu: NvgpuVocabulary::new(function.context()),
+    let classifier = Marking {
+        nvgpu: NvgpuOpClassifier::new(function.context()),
         marks: any_explicit,
     };
-    let skeleton = skeleton::read(function, &vocabulary, &FxHashSet::default());
+    let skeleton = skeleton::read(function, &classifier, &FxHashSet::default());
     let origins = TokenOrigins::new(&skeleton);
     let mut waits = BTreeMap::new();
     for (&op, w) in skeleton.awaits.iter().zip(0..) {

@@ -3,8 +3,8 @@
 //! Operations that are no part of the problem keep their places as long as all before them do; then each comes right before the
 //! first one that needs it.
 
-use crate::engines::block::BlockProblem;
-use crate::engines::thread::uses;
+use crate::engines::block_problem::BlockProblem;
+use crate::engines::thread_problem::uses;
 use async_mlir::ir::{Op, Value};
 use rustc_hash::FxHashSet;
 use tokenflow::schedule::OperationId;

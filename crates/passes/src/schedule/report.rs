@@ -1,7 +1,7 @@
 //! Remarks on what a block gained, and on why it can't gain more.
 
 use crate::engines::Engines;
-use crate::engines::block::BlockProblem;
+use crate::engines::block_problem::BlockProblem;
 use async_mlir::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,9 +1,9 @@
 //! Writes a solution into the IR: commits at slots, and waits in the place of awaits.
 
 use super::block_wide_stores::BlockWideStores;
+use crate::analysis::op_classifier::pending_limit_message;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::token_origins::TokenOrigins;
-use crate::analysis::vocabulary::pending_limit_message;
 use crate::utils::block_wide::{barrier, barrier_follows, next_with_effect};
 use crate::utils::builders::new_else;
 use async_dialects::completion::GroupQueue;

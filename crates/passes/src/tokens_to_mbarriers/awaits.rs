@@ -1,9 +1,9 @@
 //! Rewrites everything that waits for a load as an `async.await`, and removes complete tokens in the end.
 
+use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::phase_skeleton::{Escape, PhaseSkeleton};
 use crate::analysis::skeleton;
 use crate::analysis::token_origins::TokenOrigins;
-use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::advice_on_escape;
 use crate::utils::erase;
 use crate::utils::tokens::{await_before, ready};
@@ -50,7 +50,7 @@ pub(super) fn await_escapes(read: &PhaseSkeleton) -> bool {
 
 /// Takes away the tokens that nothing but complete ones can be, from awaits and wherever they are passed on.
 pub(super) fn erase_complete(function: Op<'_>) {
-    let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &FxHashSet::default());
+    let skeleton = skeleton::read(function, &AsyncOpClassifier::default(), &FxHashSet::default());
     let origins = TokenOrigins::new(&skeleton);
     let is_complete = |value: Value| {
         let token = skeleton.tokens.get(&value);

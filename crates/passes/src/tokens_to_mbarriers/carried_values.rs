@@ -3,7 +3,7 @@
 
 use super::state::State;
 use crate::analysis::phase_skeleton::PhaseSkeleton;
-use crate::utils::carry::{Kind, kind};
+use crate::utils::region_values::{RegionOpKind, region_op_kind};
 use rustc_hash::FxHashMap;
 use tokenflow::Token;
 use tokenflow::phases::{PhaseValue, PhiId, Plan, RegionOpId, RingId};
@@ -45,7 +45,7 @@ impl Carried {
 /// Marks the operations through which nothing can be carried.
 pub(super) fn mark_closed(read: &mut PhaseSkeleton) {
     for (region_op, &op) in read.tree.region_ops.iter_mut().zip(&read.region_ops) {
-        region_op.closed = !region_op.blocks.is_empty() && kind(op).is_none();
+        region_op.closed = !region_op.blocks.is_empty() && region_op_kind(op).is_none();
     }
 }
 
@@ -91,7 +91,7 @@ fn tokens_through(
         .map(|&block| read.tree.blocks[block].params.as_slice())
         .collect();
     let most = params.iter().map(|params| params.len()).max().unwrap_or(0);
-    let is_loop = kind(read.region_ops[op]) == Some(Kind::Loop);
+    let is_loop = region_op_kind(read.region_ops[op]) == Some(RegionOpKind::Loop);
     let mut tokens = Vec::new();
     for i in 0..most.max(region_op.results.len()) {
         let result = phi(region_op.results.get(i));

@@ -5,7 +5,7 @@
 //! counter and the tokens' numbers ([`super::state`]) are carried through control flow
 //! ([`super::carried_values`]). A token that is complete has number -1 there.
 
-mod lifecycle;
+mod init_inval;
 mod region_ops;
 
 use super::WarProtection;

@@ -5,18 +5,18 @@
 //! is complete when all of them are goes on.
 
 use super::builders::new_else;
-use super::carry::{self, Kind, pass_on};
+use super::region_values::{self, RegionOpKind, pass_on};
 use async_mlir::control_flow::{append, append_to_branch};
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashSet;
 
-/// The state of a variable at a place.
-pub(crate) type State<'c> = Vec<Value<'c>>;
+/// The state of a variable at a place: its tokens there.
+pub(crate) type TokenState<'c> = Vec<Value<'c>>;
 
-/// A variable, and what operations do with it.
-pub(crate) trait Variable<'c> {
+/// A variable, and what operations do with it: SSA form is constructed for each implementor.
+pub(crate) trait TokenVariable<'c> {
     /// The type of its tokens.
     fn ty(&self) -> Type<'c>;
 
@@ -34,7 +34,7 @@ pub(crate) trait Variable<'c> {
 
     /// Rewrites `op` if it uses the variable itself, and returns the state after it. `None` if only operations in `op` use it, and
     /// `op` does no more than to run them.
-    fn access(&self, op: Op<'c>, state: &State<'c>) -> Result<Option<State<'c>>, PassError<'c>>;
+    fn access(&self, op: Op<'c>, state: &TokenState<'c>) -> Result<Option<TokenState<'c>>, PassError<'c>>;
 
     /// Why the state can't be passed on through `op`.
     fn refusal(&self, op: Op<'c>) -> PassError<'c>;
@@ -48,7 +48,7 @@ pub(crate) trait Variable<'c> {
     }
 
     /// Rewrites `ops`, one after the other; returns the state in the end.
-    fn ops(&self, ops: Vec<Op<'c>>, mut state: State<'c>) -> Result<State<'c>, PassError<'c>> {
+    fn ops(&self, ops: Vec<Op<'c>>, mut state: TokenState<'c>) -> Result<TokenState<'c>, PassError<'c>> {
         for op in ops {
             if self.is_touched_by(op) {
                 state = match self.access(op, &state)? {
@@ -61,26 +61,26 @@ pub(crate) trait Variable<'c> {
     }
 
     /// Rewrites the operations in `op`.
-    fn inside(&self, op: Op<'c>, state: State<'c>) -> Result<State<'c>, PassError<'c>> {
+    fn inside(&self, op: Op<'c>, state: TokenState<'c>) -> Result<TokenState<'c>, PassError<'c>> {
         if !self.is_changed_by(op) {
             for block in op.regions().flat_map(Region::blocks) {
                 self.ops(block.ops(), state.clone())?;
             }
             return Ok(state);
         }
-        let kind = carry::kind(op).ok_or_else(|| self.refusal(op))?;
+        let kind = region_values::region_op_kind(op).ok_or_else(|| self.refusal(op))?;
         let start = self.one(op, &state);
-        let inits: &[Value] = if kind == Kind::Loop { &[start] } else { &[] };
+        let inits: &[Value] = if kind == RegionOpKind::Loop { &[start] } else { &[] };
         let op = append(op, inits, &[self.ty()]);
         for first in op.regions().filter_map(Region::first) {
-            let start = if kind == Kind::Loop {
+            let start = if kind == RegionOpKind::Loop {
                 first.add_arg(self.ty(), op.location())
             } else {
                 start
             };
             self.blocks(first, first.ops(), vec![start], true)?;
         }
-        if carry::lacks_else(op) {
+        if region_values::lacks_else(op) {
             new_else(op, &[start]);
         }
         Ok(vec![op.result(op.num_results() - 1)])
@@ -92,7 +92,7 @@ pub(crate) trait Variable<'c> {
         &self,
         first: Block<'c>,
         ops: Vec<Op<'c>>,
-        state: State<'c>,
+        state: TokenState<'c>,
         leaves: bool,
     ) -> Result<(), PassError<'c>> {
         let dominated = dominated(first);

@@ -1,6 +1,6 @@
-//! Which buffers of the workgroup operations access.
+//! Collects what operations access of the workgroup's buffers, and of global memory.
 
-use crate::analysis::escape::{is_handed_on, is_private};
+use crate::analysis::escape::{is_captured, is_non_escaping};
 use crate::analysis::footprints::{BufferKey, Footprints, Mask, is_of_workgroup};
 use crate::analysis::memory::{BufferOrigin, Effect, base, buffer_origin};
 use async_mlir::gpu::{MemorySpace, is_workgroup};
@@ -28,19 +28,19 @@ pub(super) struct Buffers<'c> {
     /// The buffers that others may know.
     escaped: Option<Vec<BufferId>>,
     /// The buffers that an address which is not known may lead to.
-    handed_on: Option<Vec<BufferId>>,
+    captured: Option<Vec<BufferId>>,
 }
 
 /// Memory that other blocks can access, too.
 #[derive(Clone, Copy, Default)]
-pub(super) enum Elsewhere<'c> {
+pub(super) enum GlobalBuffer<'c> {
     /// None of it.
     #[default]
-    Nothing,
+    None,
     /// This buffer.
-    Buffer(Value<'c>),
+    This(Value<'c>),
     /// Perhaps any.
-    Anything,
+    Any,
 }
 
 /// What an operation touches.
@@ -49,12 +49,12 @@ pub(super) struct Touched<'c> {
     /// Memory of the workgroup.
     pub workgroup: Vec<Footprint>,
     /// Memory that other blocks can access, too.
-    pub global: Elsewhere<'c>,
+    pub global: GlobalBuffer<'c>,
 }
 
 impl<'c> Buffers<'c> {
     pub fn new(function: Op<'c>) -> Self {
-        let mut footprints = Footprints::with_turns(function);
+        let mut footprints = Footprints::with_rotating_buffers(function);
         let arguments = function.regions().filter_map(Region::first);
         let arguments = arguments.flat_map(|block| block.args().collect::<Vec<Value>>());
         let results = function
@@ -79,7 +79,7 @@ impl<'c> Buffers<'c> {
             all,
             roots,
             escaped: None,
-            handed_on: None,
+            captured: None,
         }
     }
 
@@ -97,24 +97,29 @@ impl<'c> Buffers<'c> {
         } else if !base.ty().is_mem_ref() {
             // An address may lead to whatever is known outside.
             touched.workgroup = self.escaped().into_iter().map(anything).collect();
-            touched.global = Elsewhere::Anything;
+            touched.global = GlobalBuffer::Any;
         } else if MemorySpace::of(base.ty()).is_none() && buffer_origin(base) == BufferOrigin::Unknown {
             // It may be one that the function has chosen from others.
-            touched.workgroup = self.handed_on().into_iter().map(anything).collect();
-            touched.global = Elsewhere::Anything;
+            touched.workgroup = self.captured().into_iter().map(anything).collect();
+            touched.global = GlobalBuffer::Any;
         } else if MemorySpace::of(base.ty()) != Some(MemorySpace::Private)
             && !base.defining_op().is_some_and(|op| op.is(memref::ALLOCA))
         {
             touched.global = match buffer_origin(base) {
-                BufferOrigin::Unknown => Elsewhere::Anything,
-                _ => Elsewhere::Buffer(base),
+                BufferOrigin::Unknown => GlobalBuffer::Any,
+                _ => GlobalBuffer::This(base),
             };
         }
         touched
     }
 
     /// What `op` touches of memory that is not the workgroup's, if that is known.
-    pub fn elsewhere(&mut self, op: Op<'c>, effect: Effect<'c>, mask: &Mask) -> Option<GlobalFootprint<'c>> {
+    pub fn global_footprint(
+        &mut self,
+        op: Op<'c>,
+        effect: Effect<'c>,
+        mask: &Mask,
+    ) -> Option<GlobalFootprint<'c>> {
         let memory = effect.memory;
         let buffer = self.footprints.buffer(memory)?;
         let footprint = self.footprints.of(op, effect, buffer, mask);
@@ -147,10 +152,10 @@ impl<'c> Buffers<'c> {
     /// The buffers that others may know.
     fn escaped(&mut self) -> Vec<BufferId> {
         if self.escaped.is_none() {
-            // Of buffers that take turns, one is enough.
+            // Of buffers that rotate, one is enough.
             let is_known = |buffer: BufferId| match self.footprints.keys[buffer] {
                 BufferKey::Value(value) => {
-                    !is_private(value) || self.roots[&buffer].iter().any(|root| !is_private(*root))
+                    !is_non_escaping(value) || self.roots[&buffer].iter().any(|root| !is_non_escaping(*root))
                 }
                 BufferKey::Global(_) | BufferKey::Dynamic => true,
             };
@@ -166,18 +171,18 @@ impl<'c> Buffers<'c> {
     }
 
     /// The buffers that an address which is not known may lead to.
-    fn handed_on(&mut self) -> Vec<BufferId> {
-        if self.handed_on.is_none() {
-            let is_handed_on = |buffer: BufferId| self.roots[&buffer].iter().any(|root| is_handed_on(*root));
-            self.handed_on = Some(
+    fn captured(&mut self) -> Vec<BufferId> {
+        if self.captured.is_none() {
+            let is_captured = |buffer: BufferId| self.roots[&buffer].iter().any(|root| is_captured(*root));
+            self.captured = Some(
                 self.all
                     .iter()
                     .copied()
-                    .filter(|buffer| is_handed_on(*buffer))
+                    .filter(|buffer| is_captured(*buffer))
                     .collect(),
             );
         }
-        self.handed_on.clone().unwrap_or_default()
+        self.captured.clone().unwrap_or_default()
     }
 }
 

@@ -1,9 +1,10 @@
-//! Which iterations of loops are told apart.
+//! Chooses how many iterations of each loop the barrier graph tells apart: as many as its rotating buffers
+//! have slots.
 
 use rustc_hash::FxHashSet;
 use tokenflow::barriers::{Kernel, LoopId, MAX_TURNS, Symbol, Turns};
 
-/// Tells as many iterations of each loop apart as it takes for every rotation to come round.
+/// Tells as many iterations of each loop apart as the periods of its rotating slots and buffers take.
 pub(super) fn count_iterations(kernel: &mut Kernel) {
     let accesses = kernel.accesses.iter();
     let offsets = accesses.flat_map(|access| access.footprint.sets().map(|(_, offset)| offset));

@@ -1,4 +1,5 @@
-//! Operations with regions: where ways part and meet.
+//! Reads operations with regions into the barrier graph: where control flow branches and joins, and which
+//! threads take which branch.
 
 use super::{End, Reader, is_any_token, single_block};
 use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target};
@@ -121,7 +122,7 @@ impl<'c> Reader<'c> {
             self.out.kernel.loops[repeated].min_trips = bodies.trips.unwrap_or(0);
             self.buffers.footprints.values.add_loop(op, repeated);
             if self.divergent.is_some() {
-                self.buffers.footprints.add_loop_apart(op, repeated);
+                self.buffers.footprints.add_divergent_loop(op, repeated);
             }
             bodies.repeated = Some(repeated);
             self.in_loop = Some(repeated);

@@ -1,4 +1,4 @@
-//! Which buffers of the workgroup an operation accesses, and how.
+//! Numbers the buffers of the workgroup, and collects which of them an operation accesses, and how.
 //!
 //! Buffers are told apart by what they start as: attributions, globals and allocations share no byte; and where all that is
 //! done with one is to take views at constant offsets, by views that don't overlap. What is reached
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use tokenflow::phases::{AccessKind, Buffer};
 
 /// Numbers buffers of the workgroup.
-pub struct Buffers<'c> {
+pub struct BufferNumbering<'c> {
     known: FxHashMap<Root<'c>, usize>,
     /// Views of parts of buffers, each with the first one of its part.
     parts: FxHashMap<Value<'c>, Value<'c>>,
@@ -42,7 +42,7 @@ enum Root<'c> {
     Dynamic,
 }
 
-impl<'c> Buffers<'c> {
+impl<'c> BufferNumbering<'c> {
     /// The buffers of `function`, none of which has a number yet.
     #[must_use]
     pub fn new(function: Op<'c>) -> Self {
@@ -102,7 +102,7 @@ impl<'c> Buffers<'c> {
     }
 }
 
-impl Buffers<'_> {
+impl BufferNumbering<'_> {
     fn may_be_workgroup(&self, memory: Value<'_>) -> bool {
         if is_descriptor(memory) {
             return true;

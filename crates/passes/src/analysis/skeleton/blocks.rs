@@ -1,13 +1,14 @@
-//! Blocks, terminators and edges: which tokens are bound to which on the way.
+//! Reads blocks, terminators and edges into the skeleton: which tokens are bound to which block arguments and
+//! results.
 
 use super::{Reader, Scope, SlotPlace};
 use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target as IrTarget, unbound_operands};
+use crate::analysis::op_classifier::OpClassifier;
 use crate::analysis::uniformity::may_diverge;
-use crate::analysis::vocabulary::Vocabulary;
 use async_mlir::ir::{self, Op, Value};
 use tokenflow::{Block, Edge, Graph, Item, Target, Token};
 
-impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
+impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
     /// Appends the blocks of `regions` to `blocks`.
     pub(super) fn regions(
         &mut self,
@@ -180,7 +181,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         items.push(Item::Await {
             site: self.out.program.new_await(),
             tokens,
-            covered: self.vocabulary.is_covered(op),
+            covered: self.classifier.is_covered(op),
         });
     }
 }

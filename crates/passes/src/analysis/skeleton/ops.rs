@@ -1,21 +1,21 @@
-//! Operations: what they mean to counting, and loops of constant trip count.
+//! Reads operations into the skeleton, loops of constant trip count among them.
 
 use super::{Reader, Scope, SlotPlace};
 use crate::analysis::cfg::{RegionFlow, Target as IrTarget};
-use crate::analysis::vocabulary::{Meaning, Vocabulary};
+use crate::analysis::op_classifier::{OpClass, OpClassifier};
 use async_dialects::completion::GroupQueue;
 use async_mlir::control_flow::{constant_trip_count, selected_values};
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{affine, scf, ub};
 use tokenflow::{Block, Edge, Item, Nested, Repeat, Target, Token};
 
-impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
+impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
     pub(super) fn op(&mut self, op: Op<'c>, items: &mut Vec<Item>) {
-        if self.vocabulary.marks(op) {
+        if self.classifier.marks(op) {
             self.await_op(op, Vec::new(), items);
         }
-        match self.vocabulary.meaning(op) {
-            Meaning::Issue {
+        match self.classifier.classify(op) {
+            OpClass::Issue {
                 queue,
                 token,
                 read,
@@ -28,7 +28,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
                     self.out.block_wide.extend(tokens);
                 }
             }
-            Meaning::Commit { queue, token } => {
+            OpClass::Commit { queue, token } => {
                 let number = self.queue(queue);
                 let token = token.map(|token| self.define(token));
                 self.out.issued.extend(token.map(|token| (token, queue)));
@@ -48,18 +48,18 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
                 items.push(Item::Commit { queue: number, token });
                 self.point(op, items);
             }
-            Meaning::Wait { queue, n, read } => {
+            OpClass::Wait { queue, n, read } => {
                 let queue = self.queue(queue);
                 items.push(Item::Wait { queue, n, read });
                 self.point(op, items);
             }
-            Meaning::Await(values) => {
+            OpClass::Await(values) => {
                 let tokens = values.iter().map(|&value| self.token(value)).collect();
                 self.await_op(op, tokens, items);
                 self.point(op, items);
             }
-            Meaning::Join(value, of) => self.join(value, &of, items),
-            Meaning::Other => self.other(op, items),
+            OpClass::Join(value, of) => self.join(value, &of, items),
+            OpClass::Other => self.other(op, items),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What operations on integers compute.
+//! Evaluates operations of `arith` and `index` on the values of threads.
 
 use super::{ThreadValue, ThreadValues, rotation};
 use async_mlir::arith::Predicate;

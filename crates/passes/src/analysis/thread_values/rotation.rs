@@ -1,13 +1,13 @@
-//! Numbers that rotate: the slots of a buffer that iterations of a loop use in turn.
+//! Computes integers that are periodic in a loop: the slots of a buffer that its iterations use in turn.
 
-use super::steps::{Step, wrapping};
+use super::recurrences::{Recurrence, wrapping};
 use super::{ThreadValue, ThreadValues};
 use async_mlir::ir::Op;
 use async_mlir::names::{arith, index};
 use std::rc::Rc;
 use tokenflow::barriers::{LoopId, MAX_PERIOD, Offset, Symbol};
 
-/// A value that comes round in the iterations of a loop.
+/// A value that is periodic in the iterations of a loop.
 pub(super) fn periodic(of: LoopId, values: Vec<i64>) -> Option<ThreadValue> {
     if values.iter().all(|value| *value == values[0]) {
         return Some(ThreadValue::constant(*values.first()?));
@@ -69,7 +69,7 @@ pub(super) fn next<'c>(values: &mut ThreadValues<'c>, select: Op<'c>) -> Option<
         .flatten()
         .find(|op| matches!(op.name(), arith::ADDI | arith::SUBI | index::ADD | index::SUB))?;
     sum.operands().find_map(|number| {
-        let Step::Rotate { step, modulus } = wrapping(select, &|value| value == number)? else {
+        let Recurrence::Rotate { step, modulus } = wrapping(select, &|value| value == number)? else {
             return None;
         };
         let mut value = values.of(number)?;
@@ -111,7 +111,7 @@ pub(super) fn counter(of: LoopId, start: i64, step: i64, modulus: i64) -> Option
     }
 }
 
-/// Applies a function to values that are constant, or come round in the same loop.
+/// Applies a function to values that are constant, or periodic in the same loop.
 pub(super) fn combine(
     operands: &[ThreadValue],
     function: impl Fn(&[i64]) -> Option<i64>,

@@ -1,4 +1,4 @@
-//! Integers in so many bits: what does not fit is cut off.
+//! Truncates and extends integers to the width of their types.
 //!
 //! A number is held as it is with a sign, and one of a single bit as 0 or 1.
 
@@ -25,8 +25,8 @@ impl<'c> ThreadValues<'c> {
         if value.offset.terms.is_empty() {
             return Some(self.each(value, |number| cut(number, bits)));
         }
-        if let Some(comes_round) = comes_round(&value, bits).filter(|_| bits < WIDE_BITS) {
-            return Some(comes_round);
+        if let Some(periodic) = periodic(&value, bits).filter(|_| bits < WIDE_BITS) {
+            return Some(periodic);
         }
         // What counts and what a program computes once is taken to fit in its type, if that is no small one.
         let fits = |number: i64| cut(number, bits) == number;
@@ -37,7 +37,7 @@ impl<'c> ThreadValues<'c> {
             }
             None => fits(value.offset.constant),
         };
-        (known && (bits >= WIDE_BITS || comes_round_within(&value, fits))).then_some(value)
+        (known && (bits >= WIDE_BITS || is_periodic_within(&value, fits))).then_some(value)
     }
 
     /// A value whose sign is kept in a wider type.
@@ -110,8 +110,9 @@ fn cut(number: i64, bits: u32) -> i64 {
     }
 }
 
-/// What a loop counts, or what comes round in it, in so many bits; `None` if it comes round late, or differs between threads.
-fn comes_round(value: &ThreadValue, bits: u32) -> Option<ThreadValue> {
+/// What a loop counts, or what is periodic in it, in so many bits; `None` if its period is long, or it
+/// differs between threads.
+fn periodic(value: &ThreadValue, bits: u32) -> Option<ThreadValue> {
     if value.threads.is_some() {
         return None;
     }
@@ -130,8 +131,9 @@ fn comes_round(value: &ThreadValue, bits: u32) -> Option<ThreadValue> {
     rotation::periodic(*of, numbers)
 }
 
-/// Returns true if all that is added to each thread's number comes round, and the sum fits at the least and at the most.
-fn comes_round_within(value: &ThreadValue, fits: impl Fn(i64) -> bool) -> bool {
+/// Returns true if all that is added to each thread's number is periodic, and the sum fits at the least and
+/// at the most.
+fn is_periodic_within(value: &ThreadValue, fits: impl Fn(i64) -> bool) -> bool {
     let own = value.threads.iter().flat_map(|threads| threads.iter().copied());
     let (mut least, mut most) = own.fold((0, 0), |(least, most): (i64, i64), own| {
         (least.min(own), most.max(own))

@@ -1,4 +1,4 @@
-//! Branches between blocks that threads take differently.
+//! Finds divergent branches between blocks: those that threads take differently.
 
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::names::cf;

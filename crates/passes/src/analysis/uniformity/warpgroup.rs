@@ -1,4 +1,4 @@
-//! What is the same in all threads of a warpgroup: which of several warpgroups a thread is in, and what follows from that.
+//! Warpgroup-uniform values: which of several warpgroups a thread is in, and what is computed from that.
 
 use crate::analysis::warps::by_warp;
 use async_mlir::gpu::{Dimension, block_size};

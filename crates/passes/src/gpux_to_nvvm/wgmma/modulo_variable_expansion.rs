@@ -13,7 +13,7 @@ use self::unroll_factor::{CarriedValue, CarriedValues, OlderGroups, Update};
 use super::fragments::{InFlight, in_flight, is_of_warpgroups};
 use super::is_accumulator;
 use super::registers::Registers;
-use crate::analysis::thread_values::Carrying;
+use crate::analysis::thread_values::IterArgs;
 use crate::utils::builders::{compare, new_else};
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::queue_attribute;
@@ -154,7 +154,7 @@ impl<'c> LoopCarried<'c> {
     /// `None` if `op` is no such loop, or has no accumulators.
     fn of(op: Op<'c>) -> Option<Self> {
         let block = body(op)?;
-        let carrying = Carrying::new(op)?;
+        let iter_args = IterArgs::new(op)?;
         let end = block.terminator()?;
         if !end.operands().any(is_accumulator) {
             return None;
@@ -165,7 +165,7 @@ impl<'c> LoopCarried<'c> {
             .map(|value| {
                 let last = value.defining_op().filter(|op| op.is(gpux::WGMMA));
                 let place = CarriedValue {
-                    from: place(&carrying, value),
+                    from: place(&iter_args, value),
                     update: last.map_or(Update::Unchanged, |op| {
                         left.get(&op)
                             .map_or(Update::Complete, |younger| Update::InFlight(*younger))
@@ -215,9 +215,9 @@ fn older(block: Block<'_>) -> OlderGroups {
 }
 
 /// Which of the values that the loop carries the accumulator `value` was before this iteration, and is added to.
-fn place<'c>(carrying: &Carrying<'c>, mut value: Value<'c>) -> Option<usize> {
+fn place<'c>(iter_args: &IterArgs<'c>, mut value: Value<'c>) -> Option<usize> {
     while let Some(op) = value.defining_op().filter(|op| op.is(gpux::WGMMA)) {
         value = op.operand(op.num_operands() - 1);
     }
-    carrying.place_of(value)
+    iter_args.place_of(value)
 }

@@ -1,7 +1,7 @@
 //! Refuses tasks that await a group to which more may be added after the task has started.
 
 use super::summaries::Uses;
-use crate::utils::carry::{self, Kind};
+use crate::utils::region_values::{self, RegionOpKind};
 use async_mlir::control_flow::may_repeat;
 use async_mlir::ir::{Block, Op, Value};
 use async_mlir::pass::PassError;
@@ -33,7 +33,7 @@ fn may_follow<'c>(task: Op<'c>, add: Op<'c>, made_in: Option<Block<'c>>) -> bool
         };
         // In the arms of a branch, only one of them executes.
         let before = if other == outer {
-            carry::kind(outer) == Some(Kind::Branch)
+            region_values::region_op_kind(outer) == Some(RegionOpKind::Branch)
         } else {
             other.is_before_in_block(outer)
         };

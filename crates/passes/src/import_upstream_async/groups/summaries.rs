@@ -1,6 +1,6 @@
 //! Computes which operations and functions add to groups or await them (interprocedural summaries).
 
-use super::super::refuse::callee;
+use super::super::legality::callee;
 use async_dialects::names::upstream_async;
 use async_dialects::types::is_async_group;
 use async_mlir::ir::{Definition, Op, Region, Value};

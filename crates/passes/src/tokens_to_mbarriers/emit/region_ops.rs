@@ -5,7 +5,7 @@ use crate::tokens_to_mbarriers::builder::value;
 use crate::tokens_to_mbarriers::carried_values::{Carried, carried_through};
 use crate::tokens_to_mbarriers::state::bug;
 use crate::utils::builders::new_else;
-use crate::utils::carry::{Kind, kind, lacks_else, pass_on};
+use crate::utils::region_values::{RegionOpKind, lacks_else, pass_on, region_op_kind};
 use async_mlir::control_flow::append;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::arith;
@@ -24,7 +24,7 @@ impl<'c> Emitter<'_, 'c> {
         if all.is_empty() {
             return blocks.into_iter().try_for_each(|block| self.block(block));
         }
-        let Some(kind) = kind(op) else {
+        let Some(kind) = region_op_kind(op) else {
             let message = "has loads in it, and the state of their mbarriers can't be carried through it";
             let help = "around loads, use scf.for, scf.while, scf.if, scf.index_switch, scf.execute_region, affine.for or \
                         affine.if";
@@ -34,11 +34,15 @@ impl<'c> Emitter<'_, 'c> {
         let initial = self.all_passed_on(id, None, &all)?;
         let types = vec![self.builder.i32; all.len()];
         let results = op.num_results();
-        let op = append(op, if kind == Kind::Loop { &initial } else { &[] }, &types);
+        let op = append(
+            op,
+            if kind == RegionOpKind::Loop { &initial } else { &[] },
+            &types,
+        );
         self.read.region_ops[id] = op;
         for (place, &block) in blocks.iter().enumerate() {
             self.state.restore(&all, &counters);
-            if kind == Kind::Loop {
+            if kind == RegionOpKind::Loop {
                 let args: Vec<Value> = all
                     .iter()
                     .map(|_| self.read.blocks[block].add_arg(self.builder.i32, op.location()))
