@@ -176,6 +176,41 @@ gpu.module @m {
 
 // -----
 
+// What an iteration writes, the multiplication of the one before still reads: at most one group is in flight after the wait, but that one
+// is. Where the wait is before the write, as in the second loop, it is complete.
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<32x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+!p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x32xf16>>
+gpu.module @m {
+  gpu.func @written_again(%numbers: vector<1x4x2x2xf16>, %n: index) kernel {
+    %b = ub.poison : !b
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %before = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %c) -> (!acc) {
+      gpux.wait_group <wgmma>, 0
+      %p = gpux.write_fragment %numbers : vector<1x4x2x2xf16> to !p
+      %d = gpux.wgmma %p, %b, %sum : !p, !b, !acc
+      gpux.commit_group <wgmma>
+      scf.yield %d : !acc
+    }
+    gpux.wait_group <wgmma>, 0
+    %e = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %c) -> (!acc) {
+      %p = gpux.write_fragment %numbers : vector<1x4x2x2xf16> to !p
+      // expected-note @+2 {{await it before the fragment is written again}}
+      // expected-error @+1 {{'gpux.wgmma' op reads A from registers that the next iteration writes, where it is not complete}}
+      %d = gpux.wgmma %p, %b, %sum : !p, !b, !acc
+      gpux.commit_group <wgmma>
+      gpux.wait_group <wgmma>, 1
+      scf.yield %d : !acc
+    }
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+}
+
+// -----
+
 // A of tf32: each number is in a register of bits, and no operand says how B lies.
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<8x32xf32, 3>>
 !p = !nvgpu.warpgroup.accumulator<fragmented = vector<64x32xtf32>>

@@ -111,6 +111,53 @@ gpu.module @looked_at {
 !map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !matrix = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, #gpu.address_space<workgroup>>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+!registers = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf16>>
+
+// A is in registers that each iteration writes: the multiplication is awaited in its own round. Those that are written before the loop
+// are the same in each iteration, so the await can be put off.
+// CHECK-LABEL: gpu.func @from_registers
+// CHECK: scf.for
+// CHECK: gpux.write_fragment
+// CHECK: gpux.wgmma async
+// CHECK-NEXT: async.await
+// CHECK: scf.yield
+gpu.module @from_registers {
+  gpu.func @from_registers(%map: !map, %n: index, %numbers: vector<1x8x2x2xf16>, %out: memref<64x64xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bs = memref.alloc() : !tile
+    %zero = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    // expected-remark @+1 {{pipelined: 1 transfer in stage 0, the rest in stage 2}}
+    %all = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!acc) {
+      %t = gpux.tma_load async %map[%c0, %i], %bs : !map, !tile
+      %a = gpux.write_fragment %numbers : vector<1x8x2x2xf16> to !registers
+      async.await %t
+      %b = nvgpu.warpgroup.generate.descriptor %bs, %map : !tile, !map -> !matrix
+      %next, %p = gpux.wgmma async %a, %b, %sum {transpose_b} : !registers, !matrix, !acc
+      async.await %p
+      scf.yield %next : !acc
+    } {async.num_stages = 3}
+    %written = gpux.write_fragment %numbers : vector<1x8x2x2xf16> to !registers
+    // expected-remark @+1 {{pipelined: 1 transfer in stage 0, the rest in stages 2 and 3}}
+    %more = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %all) -> (!acc) {
+      %t = gpux.tma_load async %map[%c0, %i], %bs : !map, !tile
+      async.await %t
+      %b = nvgpu.warpgroup.generate.descriptor %bs, %map : !tile, !map -> !matrix
+      %next, %p = gpux.wgmma async %written, %b, %sum {transpose_b} : !registers, !matrix, !acc
+      async.await %p
+      scf.yield %next : !acc
+    } {async.num_stages = 3}
+    nvgpu.warpgroup.mma.store %more, %out : !acc to memref<64x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!matrix = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, #gpu.address_space<workgroup>>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 
 // Threads write to B, of which there is one version, once it has been read: the await stays before that.
 // CHECK-LABEL: gpu.func @written

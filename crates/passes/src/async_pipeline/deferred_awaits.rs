@@ -2,9 +2,11 @@
 //! issued.
 //!
 //! Conservative: an await is put off only if all that it completes are multiplications, whose sums nobody
-//! looks at before the next iteration adds to them. What else may have to wait for it, such as a write to the
-//! matrices, is for the check of dependences to find.
+//! looks at before the next iteration adds to them, and none of which reads A from registers that the next
+//! iteration writes. What else may have to wait for it, such as a write to the matrices in memory, is for
+//! the check of dependences to find.
 
+use super::body::is_inside;
 use super::role_branches::{awaited, is_for_role};
 use crate::analysis::memory::is_descriptor;
 use async_dialects::completion::{Completion, GroupEffect};
@@ -12,12 +14,16 @@ use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Op, Region, Use, Value};
 use async_mlir::names::scf;
+use async_mlir::nvgpu::accumulated_matrix;
 use rustc_hash::FxHashSet;
 
 /// The awaits among `late`, operations of `body`, that can be put off.
 pub(super) fn awaits_to_defer<'c>(body: Block<'c>, late: &[Op<'c>]) -> FxHashSet<Op<'c>> {
-    let can_wait =
-        |token| issue_of(body, token).is_some_and(|op| is_multiplication(op) && is_only_added_to(body, op));
+    let can_wait = |token| {
+        issue_of(body, token).is_some_and(|op| {
+            is_multiplication(op) && is_only_added_to(body, op) && !reads_registers_of(body, op)
+        })
+    };
     let is_put_off = |op: &Op<'c>| {
         awaited(*op).is_some_and(|tokens| !tokens.is_empty() && tokens.into_iter().all(can_wait))
     };
@@ -46,6 +52,14 @@ fn is_multiplication(op: Op<'_>) -> bool {
     Completion::of(op).is_some_and(|completion| {
         completion.effect == GroupEffect::Issue && completion.matrices.iter().any(Option::is_some)
     })
+}
+
+/// Returns true if the multiplication `op` reads A from registers that an iteration of `body` makes or is handed: the next one
+/// writes them again.
+fn reads_registers_of<'c>(body: Block<'c>, op: Op<'c>) -> bool {
+    let a = op.operand(0);
+    let around = body.parent_op();
+    accumulated_matrix(a.ty()).is_some() && around.is_some_and(|around| is_inside(around, a))
 }
 
 /// Returns true if nothing but multiplications use the sums of `op`, of this iteration and later ones.

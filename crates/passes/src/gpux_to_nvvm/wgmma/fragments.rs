@@ -12,13 +12,14 @@ use super::ROWS;
 use super::registers::{Accumulators, Registers, members};
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::queue_attribute;
+use async_mlir::calls::is_call;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::melior::ir::attribute::{
     Attribute, DenseElementsAttribute, DenseI64ArrayAttribute, FloatAttribute, IntegerAttribute,
 };
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Type, TypeLike};
-use async_mlir::names::{arith, attr, vector};
+use async_mlir::names::{arith, attr, scf, vector};
 use async_mlir::nvgpu::accumulated_matrix;
 use async_mlir::pass::PassError;
 use async_mlir::types::{bit_width, constant_numbers, vector_shape};
@@ -68,8 +69,8 @@ pub(super) fn in_flight(block: Block<'_>) -> InFlight<'_> {
     found
 }
 
-/// What reads A from registers in `block`. Returns an error if something reads A while a loop or branch hands it on: the registers are then
-/// written again.
+/// What reads A from registers in `block`. Returns an error if something reads A while a loop or branch hands it on, or while the next
+/// iteration makes it: the registers are then written again.
 pub(super) fn reads(block: Block<'_>) -> Result<Vec<Read<'_>>, PassError<'_>> {
     let in_registers = |op: &Op| op.is(gpux::WGMMA) && accumulated_matrix(op.operand(0).ty()).is_some();
     let multiplications: Vec<Op> = block.ops().into_iter().filter(in_registers).collect();
@@ -84,9 +85,50 @@ pub(super) fn reads(block: Block<'_>) -> Result<Vec<Read<'_>>, PassError<'_>> {
         let help = "await it in the block that it is in, or write the fragment there";
         return Err(PassError::new(op, message).note(op, help));
     }
+    let mut rewritten = left.iter().filter(|(op, _)| in_registers(op));
+    if let Some((&op, _)) = rewritten.find(|(op, younger)| writes_while_read(block, **op, **younger)) {
+        let message = "reads A from registers that the next iteration writes, where it is not complete";
+        return Err(PassError::new(op, message).note(op, "await it before the fragment is written again"));
+    }
     let complete = complete.into_iter().filter(|(op, _)| in_registers(op));
     let reads = complete.map(|(multiplication, wait)| Read { multiplication, wait });
     Ok(reads.collect())
+}
+
+/// Returns true if `block`, the body of a loop, makes A of the multiplication `op` again while the one of the iteration before certainly is
+/// in flight, with `younger` groups committed after its own at the end of the iteration (-1: its own is not).
+fn writes_while_read<'c>(block: Block<'c>, op: Op<'c>, mut younger: i64) -> bool {
+    let made = op.operand(0).defining_op().filter(|made| made.block() == Some(block));
+    let body = block.parent_op().and_then(loop_body);
+    let Some(made) = made.filter(|_| body == Some(block)) else {
+        return false;
+    };
+    for op in block.ops().into_iter().take_while(|op| *op != made) {
+        if op.is(gpux::COMMIT_GROUP) && is_of_warpgroups(op) {
+            younger += 1;
+        } else if op.is(gpux::WAIT_GROUP) && is_of_warpgroups(op) {
+            if op.int_attr(gpux_attr::PENDING).is_none_or(|pending| younger >= pending) {
+                return false;
+            }
+        } else if is_call(op) || op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_warpgroups) {
+            // It may wait.
+            return false;
+        }
+    }
+    true
+}
+
+/// The block that an iteration of the loop `op` executes and ends with. `None` for what is no loop, and for a loop whose condition
+/// multiplies or awaits.
+pub(super) fn loop_body(op: Op<'_>) -> Option<Block<'_>> {
+    if op.is(scf::FOR) {
+        return op.region(0).first();
+    }
+    let condition = op.is(scf::WHILE).then(|| op.region(0).first())??;
+    if condition.ops().into_iter().any(is_of_warpgroups) {
+        return None;
+    }
+    op.region(1).first()
 }
 
 /// Returns true if `op`, a commit or a wait, is one of this queue.

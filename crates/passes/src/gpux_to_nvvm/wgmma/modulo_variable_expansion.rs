@@ -10,7 +10,7 @@
 mod unroll_factor;
 
 use self::unroll_factor::{CarriedValue, CarriedValues, OlderGroups, Update};
-use super::fragments::{InFlight, in_flight, is_of_warpgroups};
+use super::fragments::{InFlight, in_flight, is_of_warpgroups, loop_body};
 use super::is_accumulator;
 use super::registers::Registers;
 use crate::analysis::thread_values::IterArgs;
@@ -129,7 +129,7 @@ fn moved<'c>(matrix: Value<'c>, registers: &Registers<'c>, end: Op<'c>) -> Value
 
 /// Remarks on what is in flight at the end of `block`, the body of a loop, and goes to another place.
 pub(super) fn remark(block: Block<'_>) {
-    let parent = block.parent_op().filter(|parent| body(*parent) == Some(block));
+    let parent = block.parent_op().filter(|parent| loop_body(*parent) == Some(block));
     let Some(carried) = parent.and_then(LoopCarried::of) else {
         return;
     };
@@ -153,7 +153,7 @@ struct LoopCarried<'c> {
 impl<'c> LoopCarried<'c> {
     /// `None` if `op` is no such loop, or has no accumulators.
     fn of(op: Op<'c>) -> Option<Self> {
-        let block = body(op)?;
+        let block = loop_body(op)?;
         let iter_args = IterArgs::new(op)?;
         let end = block.terminator()?;
         if !end.operands().any(is_accumulator) {
@@ -186,19 +186,6 @@ impl<'c> LoopCarried<'c> {
         let mut chain = self.values.chain(place);
         chain.find_map(|place| self.last[place]).unwrap_or(self.end)
     }
-}
-
-/// The block that an iteration of the loop `op` executes and ends with. `None` for what is no loop, and for a loop whose condition
-/// multiplies or awaits.
-fn body(op: Op<'_>) -> Option<Block<'_>> {
-    if op.is(scf::FOR) {
-        return op.region(0).first();
-    }
-    let condition = op.is(scf::WHILE).then(|| op.region(0).first())??;
-    if condition.ops().into_iter().any(is_of_warpgroups) {
-        return None;
-    }
-    op.region(1).first()
 }
 
 /// What `block` does to groups that were in flight before it. What is nested in it commits and awaits nothing for sure.
