@@ -1,7 +1,7 @@
 //! Which iterations of loops are told apart.
 
 use rustc_hash::FxHashSet;
-use tokenflow::barriers::{Kernel, LoopId, MAX_TURNS, Symbol, Turns};
+use tokenflow::barriers::{Kernel, LoopId, MAX_RUNNING_COUNTS, RunningCount, Symbol};
 
 /// Tells as many iterations of each loop apart as it takes for every rotation to come round.
 pub(super) fn count_iterations(kernel: &mut Kernel) {
@@ -22,7 +22,7 @@ pub(super) fn count_iterations(kernel: &mut Kernel) {
                 (of, most(usize::try_from(modulus).unwrap_or(usize::MAX)))
             }
             Symbol::Iteration(of) => (of, 4),
-            Symbol::Remainder { .. } | Symbol::Turn { .. } | Symbol::Value(..) => continue,
+            Symbol::Remainder { .. } | Symbol::Lookup { .. } | Symbol::Value(..) => continue,
         };
         let counted = &mut kernel.loops[of].counted;
         *counted = (*counted).max(count);
@@ -43,13 +43,13 @@ fn count_on(kernel: &mut Kernel, used: &mut u8, of: LoopId, modulus: i64) {
     else {
         return;
     };
-    match &mut kernel.loops[of].turns {
+    match &mut kernel.loops[of].running_count {
         Some(known) => {
             let both = (1..=MAX_COUNTED).find(|n| n % known.modulus == 0 && n % modulus == 0);
             known.modulus = both.unwrap_or(known.modulus);
         }
-        none if usize::from(*used) < MAX_TURNS => {
-            *none = Some(Turns {
+        none if usize::from(*used) < MAX_RUNNING_COUNTS => {
+            *none = Some(RunningCount {
                 index: *used,
                 modulus,
             });

@@ -1,10 +1,10 @@
-//! Step 1c: which accesses conflict.
+//! Step 1c: decides which accesses conflict, at a given iteration distance.
 
 use super::distance::Distance;
 use super::footprint::{Footprint, ThreadBytes};
 use super::graph::{AccessId, Kernel};
-use super::offset::{Offset, Pair};
-use super::sum::Difference;
+use super::offset::{Offset, OffsetPair};
+use super::value_set::ValueSet;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,17 +26,17 @@ pub enum Conflict {
 const MAX_SHIFTS: u64 = 4096;
 
 /// The relation: which accesses of a kernel conflict.
-pub(super) struct Relation<'k> {
+pub(super) struct ConflictRelation<'k> {
     kernel: &'k Kernel,
     /// Accesses that are the same to every other access have the same number.
     class: Vec<u32>,
-    known: RefCell<FxHashMap<Question, Conflict>>,
+    known: RefCell<FxHashMap<Query, Conflict>>,
 }
 
 /// Two classes of accesses, and how far apart they are.
-type Question = (u32, u32, Distance);
+type Query = (u32, u32, Distance);
 
-impl<'k> Relation<'k> {
+impl<'k> ConflictRelation<'k> {
     pub fn new(kernel: &'k Kernel) -> Self {
         let mut numbers = FxHashMap::default();
         let class = kernel.accesses.iter().map(|access| {
@@ -68,36 +68,36 @@ impl<'k> Relation<'k> {
         if a.footprint.buffer != b.footprint.buffer || !a.kind.conflicts_with(b.kind) {
             return Conflict::None;
         }
-        let question = (self.class(from), self.class(to), distance);
-        if let Some(&known) = self.known.borrow().get(&question) {
+        let query = (self.class(from), self.class(to), distance);
+        if let Some(&known) = self.known.borrow().get(&query) {
             return known;
         }
-        let pair = Pair {
+        let pair = OffsetPair {
             kernel: self.kernel,
             distance,
         };
-        let answer = meet(&pair, &a.footprint, &b.footprint);
-        self.known.borrow_mut().insert(question, answer);
+        let answer = overlap(&pair, &a.footprint, &b.footprint);
+        self.known.borrow_mut().insert(query, answer);
         answer
     }
 }
 
 /// Returns true if different threads may touch the same byte, one as `from` says and one as `to` does, at any two steps whatever.
 #[must_use]
-pub fn may_meet_anywhere(kernel: &Kernel, from: &Footprint, to: &Footprint) -> bool {
+pub fn may_overlap_anywhere(kernel: &Kernel, from: &Footprint, to: &Footprint) -> bool {
     let distance = Distance::none(0);
-    meet(&Pair { kernel, distance }, from, to) != Conflict::None
+    overlap(&OffsetPair { kernel, distance }, from, to) != Conflict::None
 }
 
 /// What each thread touches is in several sets: it takes but two that don't meet to tell accesses apart.
-fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
+fn overlap(pair: &OffsetPair, from: &Footprint, to: &Footprint) -> Conflict {
     let certain = from.certain && to.certain;
     let mut pairs = from.sets().flat_map(|x| to.sets().map(move |y| (x, y)));
-    let best = pairs.next().map(|(x, y)| sets_meet(pair, x, y, certain));
+    let best = pairs.next().map(|(x, y)| sets_overlap(pair, x, y, certain));
     match best {
         None | Some(Conflict::None) => Conflict::None,
         Some(conflict) => {
-            let apart = pairs.any(|(x, y)| sets_meet(pair, x, y, false) == Conflict::None);
+            let apart = pairs.any(|(x, y)| sets_overlap(pair, x, y, false) == Conflict::None);
             if apart { Conflict::None } else { conflict }
         }
     }
@@ -107,11 +107,11 @@ fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
 type Set<'f> = (Option<&'f Rc<ThreadBytes>>, &'f Offset);
 
 /// Whether different threads may touch the same byte of two sets; they do if the sets are `certain` to be touched.
-fn sets_meet(pair: &Pair, (x, from): Set, (y, to): Set, certain: bool) -> Conflict {
+fn sets_overlap(pair: &OffsetPair, (x, from): Set, (y, to): Set, certain: bool) -> Conflict {
     let (Some(x), Some(y)) = (x, y) else {
         return Conflict::Possible;
     };
-    let Difference {
+    let ValueSet {
         values,
         stride,
         range,
@@ -119,9 +119,9 @@ fn sets_meet(pair: &Pair, (x, from): Set, (y, to): Set, certain: bool) -> Confli
     } = pair.difference(from, to);
     let meets = |value: &i64| {
         if stride == 0 {
-            x.meets(y, *value)
+            x.overlaps_across_threads(y, *value)
         } else {
-            meets_at_any(x, y, *value, stride, range)
+            overlaps_at_any(x, y, *value, stride, range)
         }
     };
     // Of several differences that are possible, it is not known which one it is.
@@ -135,7 +135,7 @@ fn sets_meet(pair: &Pair, (x, from): Set, (y, to): Set, certain: bool) -> Confli
 }
 
 /// Returns true if threads meet where `y` is shifted by `value` and a multiple of `stride` in `range`.
-fn meets_at_any(x: &ThreadBytes, y: &ThreadBytes, value: i64, stride: u64, range: (i64, i64)) -> bool {
+fn overlaps_at_any(x: &ThreadBytes, y: &ThreadBytes, value: i64, stride: u64, range: (i64, i64)) -> bool {
     let (a, b) = (x.bounds(), y.bounds());
     if a.is_empty() || b.is_empty() {
         return false;
@@ -161,5 +161,5 @@ fn meets_at_any(x: &ThreadBytes, y: &ThreadBytes, value: i64, stride: u64, range
     if last >= first && last.abs_diff(first) > MAX_SHIFTS {
         return true;
     }
-    (first..=last).any(|n| x.meets(y, value.wrapping_add(stride.wrapping_mul(n))))
+    (first..=last).any(|n| x.overlaps_across_threads(y, value.wrapping_add(stride.wrapping_mul(n))))
 }

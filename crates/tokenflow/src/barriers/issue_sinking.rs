@@ -1,4 +1,5 @@
-//! Would later issues save barriers?
+//! Finds loops that would need fewer barriers if their copies were sunk below the first await, by placing
+//! barriers again.
 //!
 //! A loop that issues copies first and then awaits older ones needs a barrier before the issue, since others may still read what
 //! is overwritten, and one after the await. If it awaits first, one barrier after the await does both.
@@ -9,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 /// What moving an issue saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Saving {
+pub struct BarrierSaving {
     /// The first step that issues something too early.
     pub issue: StepId,
     /// The await that it should come after.
@@ -22,7 +23,7 @@ pub struct Saving {
 
 /// Returns what loops save in `placement` if copies are issued after the first await of the same block.
 #[must_use]
-pub fn with_later_issues(kernel: &Kernel, placement: &Placement) -> Vec<Saving> {
+pub fn saved_by_sinking_issues(kernel: &Kernel, placement: &Placement) -> Vec<BarrierSaving> {
     let before = barriers_by_loop(kernel, placement);
     if before.values().all(|barriers| *barriers < 2) {
         return Vec::new();
@@ -42,7 +43,7 @@ pub fn with_later_issues(kernel: &Kernel, placement: &Placement) -> Vec<Saving> 
         return Vec::new();
     }
     let after = place(&moved);
-    if !after.overlaps.is_empty() {
+    if !after.races.is_empty() {
         return Vec::new();
     }
     let after = barriers_by_loop(&moved, &after);
@@ -51,7 +52,7 @@ pub fn with_later_issues(kernel: &Kernel, placement: &Placement) -> Vec<Saving> 
         let saved = barriers
             .checked_sub(after.get(&of).copied().unwrap_or(0))
             .filter(|saved| *saved > 0)?;
-        Some(Saving {
+        Some(BarrierSaving {
             issue,
             wait,
             barriers,

@@ -1,10 +1,10 @@
-//! Sums of numbers that are known in part.
+//! Strided value sets, and sums of numbers that are known in part.
 
 use rustc_hash::FxHashSet;
 
-/// What the difference of two offsets may be: one of `values`, plus a multiple of `stride` in `range`.
+/// What a number may be: one of `values`, plus a multiple of `stride` in `range`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Difference {
+pub(super) struct ValueSet {
     pub values: Vec<i64>,
     pub stride: u64,
     /// The smallest and the largest multiple; the extremes of the type mean that there is none.
@@ -19,13 +19,13 @@ const MAX_LISTED: i64 = 8;
 /// So many alternatives are told apart.
 const MAX_VALUES: usize = 64;
 
-/// A sum of what is known in part.
-pub(super) struct Sum(Difference);
+/// Builds the value set of a sum, term by term.
+pub(super) struct Sum(ValueSet);
 
 impl Sum {
     /// A constant.
     pub fn new(constant: i64) -> Self {
-        Self(Difference {
+        Self(ValueSet {
             values: vec![constant],
             stride: 0,
             range: (0, 0),
@@ -78,7 +78,7 @@ impl Sum {
     }
 
     /// The sum.
-    pub fn finish(mut self) -> Difference {
+    pub fn finish(mut self) -> ValueSet {
         self.0.values.sort_unstable();
         self.0
     }

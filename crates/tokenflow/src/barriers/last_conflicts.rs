@@ -1,27 +1,28 @@
-//! Step 3a: how long an exposed access matters.
+//! Step 3a: computes the last step that may conflict with each access: up to there, an exposed access
+//! matters.
 //!
-//! It matters while an access may still come that conflicts with it. Where that is looks at bytes as a whole: an access touches
-//! some in a range, in whatever iteration. Of all ranges of a buffer, a tree of segments knows the last step that each part is
-//! accessed in, so that finding the last one for every access takes `n log n` steps.
+//! An access counts with the range of bytes that it may touch, in whatever iteration. Of all ranges of a
+//! buffer, a segment tree knows the last step that each part is accessed in, so that finding the last one for
+//! every access takes `n log n` steps.
 
+use super::conflict_relation::ConflictRelation;
 use super::footprint::{Footprint, ThreadBytes};
 use super::graph::{AccessKind, BufferId, Kernel, StepId};
 use super::offset::{Offset, Symbol};
-use super::relation::Relation;
 use crate::ids::IndexVec;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Up to where exposed accesses matter.
-pub(super) struct Reach {
+/// The last step that may conflict with each access.
+pub(super) struct LastConflicts {
     /// For each class of accesses, the last step that may conflict with it.
     last: FxHashMap<u32, StepId>,
     /// The first step that may come after each: itself, or where the outermost loop around it begins.
     first_after: IndexVec<StepId, StepId>,
 }
 
-impl Reach {
-    pub fn new(kernel: &Kernel, relation: &Relation) -> Self {
+impl LastConflicts {
+    pub fn new(kernel: &Kernel, relation: &ConflictRelation) -> Self {
         Self {
             last: last_conflicts(kernel, relation),
             first_after: first_after(kernel),
@@ -59,7 +60,7 @@ struct Class {
     last: Option<StepId>,
 }
 
-fn last_conflicts(kernel: &Kernel, relation: &Relation) -> FxHashMap<u32, StepId> {
+fn last_conflicts(kernel: &Kernel, relation: &ConflictRelation) -> FxHashMap<u32, StepId> {
     let mut last = FxHashMap::default();
     for (id, step) in kernel.steps.with_ids() {
         last.extend(step.action.starts().map(|access| (relation.class(access), id)));
@@ -144,7 +145,7 @@ fn range_of_set(kernel: &Kernel, bytes: &ThreadBytes, offset: &Offset) -> Option
                 let last = trips.map(|trips| i64::try_from(trips.saturating_sub(1)).unwrap_or(i64::MAX));
                 (0, last.unwrap_or(i64::MAX))
             }
-            Symbol::Periodic { values, .. } | Symbol::Turn { values, .. } => {
+            Symbol::Periodic { values, .. } | Symbol::Lookup { values, .. } => {
                 (values.iter().copied().min()?, values.iter().copied().max()?)
             }
             Symbol::Rotation { modulus, .. } | Symbol::Remainder { modulus, .. } => (0, modulus - 1),
@@ -160,7 +161,7 @@ fn range_of_set(kernel: &Kernel, bytes: &ThreadBytes, offset: &Offset) -> Option
     Some(start..end)
 }
 
-/// The latest step that was noted for each of so many parts, and for ranges of them: a tree of segments.
+/// The latest step that was noted for each of so many parts, and for ranges of them: a segment tree.
 struct Latest {
     leaves: usize,
     /// For each node the latest of all its parts, and the latest that was noted for the whole of it.

@@ -1,14 +1,18 @@
-//! Step 2c: what meets in divergent regions, where threads may be anywhere.
+//! Step 2c: finds races in divergent regions, whose steps threads may take in any order.
 
+use super::conflict_relation::{Conflict, ConflictRelation};
 use super::distance::{Distance, MAX_DEPTH};
 use super::graph::{AccessId, Kernel, RegionId, StepId};
-use super::in_flight::Overlap;
-use super::relation::{Conflict, Relation};
+use super::in_flight::Race;
 use crate::ids::IndexVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Adds what meets in divergent regions to `out`.
-pub(super) fn in_divergent_regions(kernel: &Kernel, relation: &Relation, out: &mut FxHashSet<Overlap>) {
+/// Adds the races within divergent regions to `out`.
+pub(super) fn add_races_in_divergent_regions(
+    kernel: &Kernel,
+    relation: &ConflictRelation,
+    out: &mut FxHashSet<Race>,
+) {
     let mut regions: IndexVec<RegionId, Vec<(StepId, AccessId)>> =
         IndexVec::filled(Vec::new(), kernel.regions.len());
     for (id, step) in kernel.steps.with_ids() {
@@ -34,7 +38,7 @@ pub(super) fn in_divergent_regions(kernel: &Kernel, relation: &Relation, out: &m
                 // A condition may well keep apart what an unknown distance does not, as in reductions: `if t < n` before
                 // `s[t] += s[t + n]`.
                 if conflict > Conflict::Unknown {
-                    out.insert(Overlap {
+                    out.insert(Race {
                         first,
                         second,
                         certain: conflict == Conflict::Certain && first != second,
