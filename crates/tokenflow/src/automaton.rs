@@ -1,4 +1,4 @@
-//! The body of a straight line as an automaton, of which only the part is built that is run.
+//! Runs a single-block body as a finite automaton that is built lazily: only the part that is run.
 //!
 //! Unrolled and inlined code repeats itself, and so do the states before its steps: what a step does to a state is worked
 //! out once, and looked up for each further copy of the step, with each placement that is tried.
@@ -15,17 +15,17 @@
 //! Cost: a step whose letter was read in the same state before costs a lookup or two, any other one a run of the evaluator
 //! or of the comparison, on this step alone.
 
+mod cached_map;
 mod classes;
 mod interner;
-mod last_first;
 mod pairs;
-mod whole;
+mod whole_body;
 
 pub(crate) use interner::Interner;
 pub(crate) use pairs::PairAutomaton;
 
-use self::last_first::LastFirst;
-use self::whole::Recent;
+use self::cached_map::CachedMap;
+use self::whole_body::Recent;
 use crate::age::Age;
 use crate::eval::{CompletionKind, Evaluator, N, NO_WAIT};
 use crate::program::{Commits, Program, Queue};
@@ -72,10 +72,10 @@ pub(crate) struct Automaton {
     class: Vec<u32>,
     letters: Interner<u32>,
     /// The letter of a class and commits that fit a number.
-    packed: LastFirst<(u32, u32), u32>,
+    packed: CachedMap<(u32, u32), u32>,
     actions: Interner<u32>,
     ages: Interner<Age>,
-    transitions: LastFirst<(State, u32), Transition>,
+    transitions: CachedMap<(State, u32), Transition>,
     awaits: Vec<AwaitOutcome>,
     /// For comparisons.
     pub pairs: Vec<PairAutomaton>,
@@ -91,10 +91,10 @@ impl Automaton {
         Self {
             class: classes::classes(body.program, body.line),
             letters: Interner::new(),
-            packed: LastFirst::default(),
+            packed: CachedMap::default(),
             actions: Interner::new(),
             ages: Interner::new(),
-            transitions: LastFirst::default(),
+            transitions: CachedMap::default(),
             awaits: Vec::new(),
             pairs: Vec::new(),
             recent: VecDeque::new(),

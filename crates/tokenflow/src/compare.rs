@@ -1,4 +1,4 @@
-//! Compares what two translations of one program force.
+//! Compares what two translations of one program force to be complete.
 //!
 //! Both translations run in lock step over the same paths. A copy instance is known by its age in
 //! either; since instances don't influence each other, the pairs of ages that are reachable at each

@@ -1,4 +1,4 @@
-//! Exact counts for given commits.
+//! Computes exact counts for given commits.
 //!
 //! The counts are a solution of: `n(w)` is the largest count at which await `w` is still sound, all
 //! other counts being what they are. Completions make this non-monotone (a tighter wait completes

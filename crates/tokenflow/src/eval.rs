@@ -1,4 +1,4 @@
-//! Runs a program on ages, for one queue.
+//! Evaluates a program on ages, for one queue: an abstract interpretation over the lattice of ages.
 //!
 //! Notation: `n(w)` is the count of await `w`'s wait (or none), the *state* at a point is the age of
 //! every token there, over all paths that lead to it (the minimum).

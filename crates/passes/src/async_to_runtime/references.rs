@@ -1,4 +1,4 @@
-//! Retains and releases tokens: [`tokenflow::references`] says where.
+//! Retains and releases tokens: [`tokenflow::reference_counting`] says where.
 
 use super::instances::Instance;
 use super::owners::Owners;
@@ -9,7 +9,7 @@ use async_mlir::control_flow::branch_edges;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::names::{arith, cf, func, llvm};
 use rustc_hash::FxHashMap;
-use tokenflow::references::{
+use tokenflow::reference_counting::{
     Action, Block as CountedBlock, Edge, Function, Op as CountedOp, Place, Var, place,
 };
 

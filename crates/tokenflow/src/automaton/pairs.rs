@@ -1,7 +1,7 @@
-//! The automaton that compares two translations.
+//! The product automaton, which compares two translations by the pairs of ages that they reach.
 
+use super::cached_map::CachedMap;
 use super::interner::Interner;
-use super::last_first::LastFirst;
 use super::{Automaton, Body, MOST, State};
 use crate::age::Age;
 use crate::compare::{Pair, StepwiseComparison, Translation, age_limit, is_left_open};
@@ -34,7 +34,7 @@ pub(crate) struct PairAutomaton {
     /// states are alike.
     trials: bool,
     states: Interner<Member>,
-    transitions: LastFirst<(State, u32, u32), PairTransition>,
+    transitions: CachedMap<(State, u32, u32), PairTransition>,
     /// Awaits of a step, with operations that are forced too early, both counted from the step.
     more: Vec<(u32, u32)>,
 }
@@ -45,7 +45,7 @@ impl PairAutomaton {
             age_limits,
             trials,
             states: Interner::new(),
-            transitions: LastFirst::default(),
+            transitions: CachedMap::default(),
             more: Vec::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! Solves and compares for the whole body.
+//! Runs the automata over the whole body: solves for commits, and compares translations.
 
 use super::{Automaton, Body};
 use crate::compare::{Comparison, Translation, age_limit};

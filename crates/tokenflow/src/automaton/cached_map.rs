@@ -1,15 +1,15 @@
-//! A map for lookups that repeat themselves.
+//! A hash map with a small direct-mapped cache in front of it, for lookups that repeat themselves.
 
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
 /// A map that looks first at what was found last for a small number in the key: mostly, it is the same again.
-pub(super) struct LastFirst<K, V> {
+pub(super) struct CachedMap<K, V> {
     last: Vec<Option<(K, V)>>,
     all: FxHashMap<K, V>,
 }
 
-impl<K, V> Default for LastFirst<K, V> {
+impl<K, V> Default for CachedMap<K, V> {
     fn default() -> Self {
         Self {
             last: Vec::new(),
@@ -18,7 +18,7 @@ impl<K, V> Default for LastFirst<K, V> {
     }
 }
 
-impl<K: Copy + Eq + Hash, V: Copy> LastFirst<K, V> {
+impl<K: Copy + Eq + Hash, V: Copy> CachedMap<K, V> {
     pub fn len(&self) -> usize {
         self.all.len()
     }

@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::{BTreeMap, BTreeSet};
-use tokenflow::references::{Action, Block, Edge, Function, Op, Place, Var, place};
+use tokenflow::reference_counting::{Action, Block, Edge, Function, Op, Place, Var, place};
 
 fn config() -> ProptestConfig {
     let from_env = ProptestConfig::default();

@@ -1,4 +1,4 @@
-//! Executions, one item at a time, with one instance followed.
+//! Interprets a program one item at a time, along all paths, with one instance of an operation followed.
 
 use crate::age::Age;
 use crate::eval::{N, NO_WAIT, count};
@@ -23,7 +23,7 @@ pub(super) struct State<'p> {
     /// The instance that is followed, once it is issued: who holds it, what it is, how old.
     traced: Option<(Token, Site, Age)>,
     /// All instances in flight, where they are asked for; none is followed then.
-    pub flight: Option<Vec<(Site, Age)>>,
+    pub in_flight: Option<Vec<(Site, Age)>>,
 }
 
 pub(super) type Key = (Vec<(*const Graph, usize, usize, u64)>, Option<(Token, Age)>);
@@ -37,11 +37,11 @@ impl State<'_> {
 
     /// Changes the age of every instance; returns false if the one followed is complete.
     fn age(&mut self, change: impl Fn(Age) -> Age) -> bool {
-        if let Some(flight) = &mut self.flight {
-            for (_, age) in flight.iter_mut() {
+        if let Some(in_flight) = &mut self.in_flight {
+            for (_, age) in in_flight.iter_mut() {
                 *age = change(*age);
             }
-            flight.retain(|(_, age)| *age != Age::DONE);
+            in_flight.retain(|(_, age)| *age != Age::DONE);
         }
         if let Some((_, _, age)) = &mut self.traced {
             *age = change(*age);
@@ -72,7 +72,7 @@ impl State<'_> {
     }
 }
 
-pub(super) struct Machine<'a> {
+pub(super) struct Interpreter<'a> {
     pub queue: Queue,
     /// True if it is reads that are followed.
     pub reads: bool,
@@ -88,7 +88,7 @@ pub(super) enum Next<'p> {
     States(Vec<(State<'p>, usize)>),
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     pub fn start(body: &Graph) -> State<'_> {
         State {
             places: vec![Cursor {
@@ -98,7 +98,7 @@ impl Machine<'_> {
                 iteration: 0,
             }],
             traced: None,
-            flight: None,
+            in_flight: None,
         }
     }
 
@@ -181,8 +181,8 @@ impl Machine<'_> {
             } => {
                 let here = *queue == self.queue;
                 let (token, other) = if self.reads { (read, token) } else { (token, read) };
-                if let (true, Some(flight)) = (here, &mut state.flight) {
-                    flight.push((*site, Age::OPEN));
+                if let (true, Some(in_flight)) = (here, &mut state.in_flight) {
+                    in_flight.push((*site, Age::OPEN));
                 } else if let (None, true, Some(token)) = (state.traced, here, token) {
                     states.push(State {
                         traced: Some((*token, *site, Age::OPEN)),

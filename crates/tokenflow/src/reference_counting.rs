@@ -1,4 +1,4 @@
-//! Reference counts by the compiler: where to retain and release what functions hold references to.
+//! Reference counting by the compiler: places retains and releases in functions that hold references.
 //!
 //! A variable holds one reference from its definition on, unless it is [borrowed](Function::borrowed). An operation that
 //! *borrows* it needs the reference to be there; one that *consumes* it takes the reference away, as a return or a store

@@ -1,4 +1,4 @@
-//! A program as one control-flow graph without nesting, for questions about which paths exist.
+//! Flattens a program into one control-flow graph without nesting, for questions about which paths exist.
 //!
 //! It has the paths of the program and, at constant-trip loops, more of them: such a loop runs any
 //! number of times there, but at least once.
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 /// A program without nesting; execution starts at block 0.
 #[derive(Clone, Debug, Default)]
-pub struct Flat<'p> {
+pub struct FlatCfg<'p> {
     /// The blocks.
     pub blocks: Vec<FlatBlock<'p>>,
 }
@@ -24,7 +24,7 @@ pub struct FlatBlock<'p> {
     pub ends: bool,
 }
 
-impl<'p> Flat<'p> {
+impl<'p> FlatCfg<'p> {
     /// Takes the nesting out of `program`.
     #[must_use]
     pub fn new(program: &'p Program) -> Self {

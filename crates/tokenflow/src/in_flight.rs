@@ -1,4 +1,4 @@
-//! Which operations are in flight where, of a program whose commits are given.
+//! Finds which operations are in flight at each await, in a program whose commits are given.
 //!
 //! Two translations of the program, with weaker and stronger waits, run in lock step. As their
 //! commits are the same, an instance that is in flight in both has one age; all that is tracked is
@@ -10,7 +10,7 @@
 
 use crate::age::Age;
 use crate::eval::{CompletionKind, Evaluator, Mode, NO_WAIT, count};
-use crate::flat::Flat;
+use crate::flat_cfg::FlatCfg;
 use crate::program::{Await, Item, Program, Queue, Site, Token};
 use crate::program_info::ProgramInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,7 +37,7 @@ pub struct Waits<'a> {
 }
 
 /// What is in flight where.
-pub struct Flight {
+pub struct InFlightOperations {
     /// For each await where the strong wait completes an operation that the weak one does not, those.
     pub more: Vec<(Await, Operations)>,
     /// For each token of a commit, the operations that it may close a group with.
@@ -48,7 +48,7 @@ pub struct Flight {
 
 /// Returns what is in flight where in both translations.
 #[must_use]
-pub fn in_flight(flat: &Flat, queue: Queue, waits: &Waits) -> Flight {
+pub fn in_flight(flat: &FlatCfg, queue: Queue, waits: &Waits) -> InFlightOperations {
     let mut run = Run {
         queue,
         waits,
@@ -72,7 +72,7 @@ pub fn in_flight(flat: &Flat, queue: Queue, waits: &Waits) -> Flight {
         .map(|(&token, nodes)| (token, run.operations(nodes).sites))
         .collect();
     groups.sort_unstable_by_key(|(token, _)| *token);
-    Flight {
+    InFlightOperations {
         more,
         groups,
         uncommitted: run.operations(&run.open).sites,
@@ -121,7 +121,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn run(&mut self, flat: &Flat) {
+    fn run(&mut self, flat: &FlatCfg) {
         let mut work = BTreeSet::from([0]);
         while let Some(b) = work.pop_first() {
             let mut ages = std::mem::take(&mut self.arrived[b]);
@@ -267,7 +267,7 @@ mod tests {
 
     type Sites = BTreeSet<Site>;
 
-    /// What [`Flight`] has, by its definition.
+    /// What [`InFlightOperations`] has, by its definition.
     #[derive(Default, PartialEq, Debug)]
     struct Found {
         more: BTreeMap<Await, Sites>,
@@ -354,7 +354,7 @@ mod tests {
             let strong: Vec<_> = awaits.map(|w| count(w, 32)).collect();
             let waits = Waits { weak: &weak, strong: &strong, opaque: &|_| false };
             for queue in queues(&program) {
-                let found = in_flight(&Flat::new(&program), queue, &waits);
+                let found = in_flight(&FlatCfg::new(&program), queue, &waits);
                 let sites = |sites: Vec<Site>| sites.into_iter().collect::<Sites>();
                 let found = Found {
                     more: found.more.into_iter().map(|(w, of)| (w, sites(of.sites))).collect(),
