@@ -1,4 +1,5 @@
-//! Ids of binary flags for the events of a pair of engines that are all in one block that is executed once, in O(n log n).
+//! Colors interval graphs: ids of binary flags for the events of a pair of engines that are all in one block
+//! that is executed once, in O(n log n).
 //!
 //! An event takes an id from its setting until the setting engine knows of the wait. These are intervals, in the order of the walk, since
 //! what is known of a wait stays known. First fit takes the fewest ids: when it takes a new one, all others are taken.
@@ -8,12 +9,12 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use super::machine::Machine;
+use super::happens_before::Walk;
 use super::{EngineId, EventId};
 
 /// The events of a pair of engines, as they are set.
 #[derive(Default)]
-pub(super) struct Intervals {
+pub(super) struct IntervalColoring {
     /// The events in the order in which they are set.
     pub(super) events: Vec<EventId>,
     /// The id of each.
@@ -30,18 +31,18 @@ pub(super) struct Intervals {
     pub(super) clique: Option<Vec<EventId>>,
 }
 
-impl Intervals {
+impl IntervalColoring {
     /// `event`, from one of the engines to the other, is set. There are `limit` flags.
     pub(super) fn set(
         &mut self,
         event: EventId,
         (from, to): (EngineId, EngineId),
-        machine: &Machine,
+        walk: &Walk,
         limit: usize,
     ) {
-        let past = machine.past(from, to);
+        let past = walk.past(from, to);
         while let Some(wait) = past.get(self.known)
-            && machine.knows_of(from, to, wait)
+            && walk.knows_of(from, to, wait)
         {
             let id = self.ids[self.numbers[&wait.event]];
             self.free.push(Reverse(id));

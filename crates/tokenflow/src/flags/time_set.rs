@@ -1,4 +1,4 @@
-//! Sets of points in time.
+//! Sets of points in time, as sorted, disjoint ranges.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ const MOST_RANGES: usize = 16;
 
 /// A set of points in time, as ranges that are sorted and don't touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ranges(Vec<Range<usize>>);
+pub(super) struct TimeSet(Vec<Range<usize>>);
 
-impl Ranges {
+impl TimeSet {
     /// All from `start` on.
     pub(super) fn from(start: usize) -> Self {
         Self(std::iter::once(start..usize::MAX).collect())
@@ -92,13 +92,13 @@ mod tests {
             .map(|bits| (0..6).filter(|i| bits >> i & 1 == 1).map(|i| i..i + 1).collect())
             .collect();
         let build = |ranges: &[Range<usize>]| {
-            let mut set = Ranges::default();
+            let mut set = TimeSet::default();
             for range in ranges {
-                set.unite(&Ranges(Vec::from([range.clone()])));
+                set.unite(&TimeSet(Vec::from([range.clone()])));
             }
             set
         };
-        let members = |set: &Ranges| set.iter().flat_map(Clone::clone).collect::<Vec<_>>();
+        let members = |set: &TimeSet| set.iter().flat_map(Clone::clone).collect::<Vec<_>>();
         for a in &sets {
             for b in &sets {
                 let (x, y) = (build(a), build(b));

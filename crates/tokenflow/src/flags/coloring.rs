@@ -1,11 +1,11 @@
-//! Ids for events: a coloring of the graph of conflicts.
+//! Assigns ids to events: colors the graph of conflicts, by first fit and then by DSATUR within a budget.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::conflicts::{Conflicts, Graph};
-use super::intervals::Intervals;
+use super::conflicts::{ConflictGraph, Conflicts};
+use super::interval_coloring::IntervalColoring;
 use super::{EngineId, Event, EventId, Options, OverLimit, Plan, Usage};
 use crate::ids::IndexVec;
 
@@ -24,7 +24,7 @@ pub(super) fn color(
         let limit = (options.limit)(from, to);
         let colored = match conflicts {
             Conflicts::Intervals(intervals) => of_intervals(intervals),
-            Conflicts::Graph(graph) => of_graph(graph, limit, options.budget),
+            Conflicts::ConflictGraph(graph) => of_graph(graph, limit, options.budget),
         };
         let colored = colored.map_err(|(culprits, is_proven)| OverLimit {
             from,
@@ -47,7 +47,7 @@ pub(super) fn color(
 }
 
 /// The ids of a pair of engines.
-struct Colored<'a> {
+struct Coloring<'a> {
     events: &'a [EventId],
     colors: Vec<usize>,
     /// They need at least so many.
@@ -57,18 +57,18 @@ struct Colored<'a> {
 /// Events that need more than the limit, and whether that is proven.
 type Culprits = (Vec<EventId>, bool);
 
-fn of_intervals(intervals: &Intervals) -> Result<Colored<'_>, Culprits> {
+fn of_intervals(intervals: &IntervalColoring) -> Result<Coloring<'_>, Culprits> {
     if let Some(clique) = &intervals.clique {
         return Err((clique.clone(), true));
     }
-    Ok(Colored {
+    Ok(Coloring {
         events: &intervals.events,
         colors: intervals.ids.clone(),
         at_least: intervals.ids.iter().max().map_or(0, |most| most + 1),
     })
 }
 
-fn of_graph(graph: &Graph, limit: usize, budget: usize) -> Result<Colored<'_>, Culprits> {
+fn of_graph(graph: &ConflictGraph, limit: usize, budget: usize) -> Result<Coloring<'_>, Culprits> {
     if graph.clique.len() > limit {
         let clique: FxHashSet<EventId> = graph.clique.iter().copied().collect();
         let in_order = graph
@@ -83,7 +83,7 @@ fn of_graph(graph: &Graph, limit: usize, budget: usize) -> Result<Colored<'_>, C
         let (culprits, is_proven) = reduce(graph, limit, budget);
         return Err((culprits, is_proven && at_least > limit));
     }
-    Ok(Colored {
+    Ok(Coloring {
         events: &graph.events,
         colors,
         at_least,
@@ -91,7 +91,7 @@ fn of_graph(graph: &Graph, limit: usize, budget: usize) -> Result<Colored<'_>, C
 }
 
 /// Colors for `events`, and a lower bound on their number.
-fn fewest(graph: &Graph, events: &[EventId], budget: usize) -> (Vec<usize>, usize) {
+fn fewest(graph: &ConflictGraph, events: &[EventId], budget: usize) -> (Vec<usize>, usize) {
     let number: FxHashMap<EventId, usize> = events
         .iter()
         .enumerate()
@@ -190,7 +190,7 @@ impl Search<'_> {
 }
 
 /// Events that need more than `limit` ids, minimal by inclusion, and whether that is proven.
-fn reduce(graph: &Graph, limit: usize, budget: usize) -> (Vec<EventId>, bool) {
+fn reduce(graph: &ConflictGraph, limit: usize, budget: usize) -> (Vec<EventId>, bool) {
     let needs_more = |events: &[EventId]| fewest(graph, events, budget).1 > limit;
     let mut events = graph.events.clone();
     if events.len() > MOST_TO_REDUCE || !needs_more(&events) {

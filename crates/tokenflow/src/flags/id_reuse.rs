@@ -1,17 +1,18 @@
-//! Events that lead back, where a flag could be set while it is set.
+//! Adds events in the opposite direction where a flag could be set again before its last wait is known to be
+//! over.
 
 use std::collections::BTreeMap;
 
-use super::machine::{Frame, Machine, Observer, Placed};
+use super::happens_before::{Frame, Observer, PlacedEvents, Walk};
 use super::{BlockId, EngineId, Event, EventId, Point, Program, Purpose};
 
 /// Adds events until each event's flag is known to be taken back before it is set again.
 ///
 /// What is further inside comes first, since its events may suffice for the loops around.
-pub(super) fn lead_back(program: &Program, placed: &mut Placed) {
+pub(super) fn add_reuse_events(program: &Program, placed: &mut PlacedEvents) {
     loop {
         let mut found = Found::default();
-        Machine::new(program, placed).block(BlockId(0), 0, true, &mut found);
+        Walk::new(program, placed).block(BlockId(0), 0, true, &mut found);
         let Some(innermost) = found.missing.keys().map(Key::rank).max() else {
             return;
         };
@@ -19,7 +20,7 @@ pub(super) fn lead_back(program: &Program, placed: &mut Placed) {
             .missing
             .into_iter()
             .filter(|(key, _)| key.rank() == innermost);
-        let events: Vec<Event> = missing.map(|(key, way)| way.event(&key)).collect();
+        let events: Vec<Event> = missing.map(|(key, ends)| ends.event(&key)).collect();
         debug_assert!(
             events.iter().all(|event| !placed.events.contains(event)),
             "an event does not lead back"
@@ -48,12 +49,12 @@ impl Key {
 
 /// From where to where.
 #[derive(Clone, Copy)]
-struct Way {
+struct Endpoints {
     set: Point,
     wait: Point,
 }
 
-impl Way {
+impl Endpoints {
     fn event(self, key: &Key) -> Event {
         Event {
             purpose: Purpose::Reuse,
@@ -69,16 +70,16 @@ impl Way {
 
 #[derive(Default)]
 struct Found {
-    missing: BTreeMap<Key, Way>,
+    missing: BTreeMap<Key, Endpoints>,
 }
 
 impl Observer for Found {
-    fn before_set(&mut self, machine: &Machine, id: EventId) {
-        let event = &machine.placed.events[id];
-        let set = machine.frames(None);
-        let missing = machine
+    fn before_set(&mut self, walk: &Walk, id: EventId) {
+        let event = &walk.placed.events[id];
+        let set = walk.frames(None);
+        let missing = walk
             .unknown_waits_for(id)
-            .map(|wait| missing(id, event, &machine.frames(Some(wait)), &set));
+            .map(|wait| missing(id, event, &walk.frames(Some(wait)), &set));
         // The innermost: it may imply those further out.
         let Some((key, way)) = missing.max_by_key(|(key, _)| key.rank()) else {
             return;
@@ -92,11 +93,11 @@ impl Observer for Found {
             .or_insert(way);
     }
 
-    fn before_wait(&mut self, _: &Machine, _: EventId) {}
+    fn before_wait(&mut self, _: &Walk, _: EventId) {}
 }
 
 /// The event that leads from a wait to the next setting.
-fn missing(id: EventId, event: &Event, wait: &[Frame], set: &[Frame]) -> (Key, Way) {
+fn missing(id: EventId, event: &Event, wait: &[Frame], set: &[Frame]) -> (Key, Endpoints) {
     let same_block = wait.iter().zip(set).take_while(|(a, b)| a.block == b.block);
     let next_iteration = same_block.clone().position(|(a, b)| a.iteration != b.iteration);
     let depth = next_iteration.unwrap_or_else(|| same_block.count() - 1);
@@ -111,7 +112,7 @@ fn missing(id: EventId, event: &Event, wait: &[Frame], set: &[Frame]) -> (Key, W
         to: event.from,
         of: next_iteration.is_none().then_some(id),
     };
-    let way = Way {
+    let way = Endpoints {
         set: own(wait, event.wait).unwrap_or(Point::After(wait[depth].node)),
         wait: own(set, event.set).unwrap_or(Point::Before(set[depth].node)),
     };

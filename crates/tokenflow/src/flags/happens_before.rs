@@ -1,9 +1,11 @@
-//! A walk through a program in its order, and what each engine knows of the others.
+//! Walks through a program in its order and tracks what each engine knows of the others: the happens-before
+//! order, with a set of points in time where a vector clock has one. To set a flag is a release, to wait for
+//! it an acquire.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::ranges::Ranges;
+use super::time_set::TimeSet;
 use super::{BlockId, EngineId, Event, EventId, Node, Point, Program, Step};
 use crate::ids::{Id, IndexVec};
 use rustc_hash::FxHashMap;
@@ -16,13 +18,13 @@ const STACK: usize = 1024 * 1024;
 type Rank = (usize, u8);
 
 /// The events of a program, and what stands at each place of each block.
-pub(super) struct Placed {
+pub(super) struct PlacedEvents {
     pub(super) events: IndexVec<EventId, Event>,
     steps: IndexVec<BlockId, Vec<(Rank, Step)>>,
     carried: IndexVec<BlockId, Vec<EventId>>,
 }
 
-impl Placed {
+impl PlacedEvents {
     pub(super) fn new(program: &Program) -> Self {
         Self {
             events: IndexVec::default(),
@@ -60,7 +62,7 @@ impl Placed {
 }
 
 /// What an engine knows: of each engine, when there was work that may be unfinished.
-pub(super) type Knowledge = IndexVec<EngineId, Ranges>;
+pub(super) type Knowledge = IndexVec<EngineId, TimeSet>;
 
 /// Where a walk is: each node that it is in, innermost last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,14 +75,14 @@ pub(super) struct Frame {
 
 /// What is asked at each setting of a flag.
 pub(super) trait Observer {
-    fn before_set(&mut self, machine: &Machine, event: EventId);
-    fn before_wait(&mut self, machine: &Machine, event: EventId);
+    fn before_set(&mut self, walk: &Walk, event: EventId);
+    fn before_wait(&mut self, walk: &Walk, event: EventId);
 }
 
 /// Nothing is asked.
 impl Observer for () {
-    fn before_set(&mut self, _: &Machine, _: EventId) {}
-    fn before_wait(&mut self, _: &Machine, _: EventId) {}
+    fn before_set(&mut self, _: &Walk, _: EventId) {}
+    fn before_wait(&mut self, _: &Walk, _: EventId) {}
 }
 
 /// A dependence on something that is behind the walk.
@@ -111,15 +113,15 @@ pub(super) struct PastWait {
 }
 
 /// The state of a walk.
-pub(super) struct Machine<'a> {
+pub(super) struct Walk<'a> {
     program: &'a Program,
-    pub(super) placed: &'a Placed,
+    pub(super) placed: &'a PlacedEvents,
     now: usize,
     /// When each engine had an operation.
     operations: IndexVec<EngineId, Vec<usize>>,
     knowledge: IndexVec<EngineId, Knowledge>,
-    /// What a flag that is set tells who waits for it.
-    told: FxHashMap<EventId, Knowledge>,
+    /// What a flag that is set releases to who waits for it.
+    released: FxHashMap<EventId, Knowledge>,
     /// Events that are set and not waited for, by pair, and when each was set.
     in_flight: Vec<BTreeMap<usize, EventId>>,
     set_at: FxHashMap<EventId, usize>,
@@ -130,17 +132,17 @@ pub(super) struct Machine<'a> {
     pub(super) watched: Vec<Watch>,
 }
 
-impl<'a> Machine<'a> {
-    pub(super) fn new(program: &'a Program, placed: &'a Placed) -> Self {
+impl<'a> Walk<'a> {
+    pub(super) fn new(program: &'a Program, placed: &'a PlacedEvents) -> Self {
         let engines = program.engines;
-        let nothing: Knowledge = (0..engines).map(|_| Ranges::from(0)).collect();
+        let nothing: Knowledge = (0..engines).map(|_| TimeSet::from(0)).collect();
         Self {
             program,
             placed,
             now: 0,
             operations: (0..engines).map(|_| Vec::new()).collect(),
             knowledge: (0..engines).map(|_| nothing.clone()).collect(),
-            told: FxHashMap::default(),
+            released: FxHashMap::default(),
             in_flight: vec![BTreeMap::new(); engines * engines],
             set_at: FxHashMap::default(),
             past: vec![Vec::new(); engines * engines],
@@ -207,17 +209,21 @@ impl<'a> Machine<'a> {
         self.knowledge[engine][of].has_one_of(&operations[start..end])
     }
 
-    /// What a flag tells that `engine` sets now.
-    pub(super) fn tell(&mut self, engine: EngineId) -> Knowledge {
+    /// What a flag releases that `engine` sets now.
+    pub(super) fn release(&mut self, engine: EngineId) -> Knowledge {
         self.now += 1;
-        let mut told = self.knowledge[engine].clone();
-        told[engine] = Ranges::from(self.now);
-        told
+        let mut released = self.knowledge[engine].clone();
+        released[engine] = TimeSet::from(self.now);
+        released
     }
 
-    /// `engine` waits for a flag that tells this.
-    pub(super) fn hear(&mut self, engine: EngineId, told: &Knowledge) {
-        for (of, unfinished) in told.iter().enumerate().filter(|&(of, _)| of != engine.index()) {
+    /// `engine` waits for a flag that releases this.
+    pub(super) fn acquire(&mut self, engine: EngineId, released: &Knowledge) {
+        for (of, unfinished) in released
+            .iter()
+            .enumerate()
+            .filter(|&(of, _)| of != engine.index())
+        {
             self.knowledge[engine][EngineId(of)].intersect(unfinished);
         }
         self.now += 1;
@@ -270,8 +276,8 @@ impl<'a> Machine<'a> {
     fn set(&mut self, id: EventId, observer: &mut impl Observer) {
         let event = self.placed.events[id];
         observer.before_set(self, id);
-        let told = self.tell(event.from);
-        self.told.insert(id, told);
+        let released = self.release(event.from);
+        self.released.insert(id, released);
         let pair = self.pair(event.from, event.to);
         self.in_flight[pair].insert(self.now, id);
         self.set_at.insert(id, self.now);
@@ -280,8 +286,8 @@ impl<'a> Machine<'a> {
     fn wait(&mut self, id: EventId, observer: &mut impl Observer) {
         let event = self.placed.events[id];
         observer.before_wait(self, id);
-        let told = self
-            .told
+        let released = self
+            .released
             .remove(&id)
             .expect("a flag is set before it is waited for");
         let pair = self.pair(event.from, event.to);
@@ -297,7 +303,7 @@ impl<'a> Machine<'a> {
             self.past[pair].push(wait);
             self.past_of.entry(id).or_default().push(wait);
         }
-        self.hear(event.to, &told);
+        self.acquire(event.to, &released);
     }
 
     /// Walks through a block. With `twice`, each loop has a second iteration.
@@ -387,17 +393,17 @@ impl<'a> Machine<'a> {
             ways.push(self.way(carried));
         }
         let end = self.now;
-        for (knowledge, told, taken) in &mut ways {
-            let all = knowledge.iter_mut().chain(told);
+        for (knowledge, released, taken) in &mut ways {
+            let all = knowledge.iter_mut().chain(released);
             all.flat_map(|of| of.iter_mut())
                 .for_each(|unfinished| forget(unfinished, &(start..end), &(start..*taken)));
         }
         for (number, &event) in carried.iter().enumerate() {
-            let told = ways
+            let released = ways
                 .iter()
-                .map(|(_, told, _)| IndexVec::from_iter([told[number].clone()]));
-            let joined: Option<IndexVec<EngineId, Knowledge>> = join(told);
-            self.told
+                .map(|(_, released, _)| IndexVec::from_iter([released[number].clone()]));
+            let joined: Option<IndexVec<EngineId, Knowledge>> = join(released);
+            self.released
                 .extend(joined.and_then(|joined| Some((event, joined.into_iter().next()?))));
         }
         if let Some(joined) = join(ways.into_iter().map(|(knowledge, ..)| knowledge)) {
@@ -408,14 +414,14 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What is known now, what the flags tell that a loop carries, and the time.
+    /// What is known now, what the flags release that a loop carries, and the time.
     fn way(&self, carried: &[EventId]) -> (IndexVec<EngineId, Knowledge>, Vec<Knowledge>, usize) {
-        let told = carried.iter().map(|&event| self.told[&event].clone());
-        (self.knowledge.clone(), told.collect(), self.now)
+        let released = carried.iter().map(|&event| self.released[&event].clone());
+        (self.knowledge.clone(), released.collect(), self.now)
     }
 }
 
-/// What is known whichever way was taken.
+/// What is known whichever path was taken.
 fn join(
     ways: impl IntoIterator<Item = IndexVec<EngineId, Knowledge>>,
 ) -> Option<IndexVec<EngineId, Knowledge>> {
@@ -428,7 +434,7 @@ fn join(
 }
 
 /// What did not happen is not unfinished: of `all` the times, only `taken` is on the way.
-fn forget(unfinished: &mut Ranges, all: &Range<usize>, taken: &Range<usize>) {
+fn forget(unfinished: &mut TimeSet, all: &Range<usize>, taken: &Range<usize>) {
     unfinished.remove(&(all.start..taken.start));
     unfinished.remove(&(taken.end..all.end));
 }
