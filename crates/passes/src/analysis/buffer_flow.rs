@@ -1,4 +1,4 @@
-//! Reads a function into the [`Flow`] that the lifetimes of its buffers are worked out on.
+//! Reads a function into the [`FlowGraph`] that the lifetimes of its buffers are worked out on.
 //!
 //! Control flow is read through MLIR's interfaces. Where threads of a block may go different ways, or control flow is not
 //! known, all that is inside is one node: threads may do any of it at the same time as others do something else of it.
@@ -19,12 +19,14 @@ use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::memory_effects::memory_effects;
 use async_mlir::names::memref;
 use rustc_hash::FxHashMap;
-use tokenflow::packing::flow::{Edge, Flow, Issue, Node, NodeId, QueueId, TokenId, TokenOrigin, Until};
+use tokenflow::packing::flow_graph::{
+    Edge, FlowGraph, Issue, Node, NodeId, QueueId, TokenId, TokenOrigin, Until,
+};
 
 /// A function's steps, and what their numbers stand for.
 pub struct BufferFlow<'c> {
     /// The steps.
-    pub flow: Flow,
+    pub flow: FlowGraph,
     /// The operation of each step.
     pub ops: Vec<Op<'c>>,
 }
@@ -34,9 +36,9 @@ pub struct BufferFlow<'c> {
 pub fn read<'c>(function: Op<'c>, uses: &BufferUses<'c>) -> BufferFlow<'c> {
     let mut reader = Reader {
         out: BufferFlow {
-            flow: Flow {
+            flow: FlowGraph {
                 buffers: uses.escapes.len(),
-                ..Flow::default()
+                ..FlowGraph::default()
             },
             ops: Vec::new(),
         },

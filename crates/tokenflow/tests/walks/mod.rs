@@ -1,7 +1,7 @@
 //! Executions of programs that access buffers: which buffers would get in each other's way if they shared memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tokenflow::packing::flow::{Flow, Node, Until};
+use tokenflow::packing::flow_graph::{FlowGraph, Node, Until};
 
 /// A linear congruential generator.
 pub struct Random(pub u64);
@@ -151,7 +151,7 @@ impl Walk {
 
 /// The pairs of buffers that would get in each other's way in some random execution; with `free`, those as well between
 /// whose accesses it has no barrier.
-pub fn required(flow: &Flow, random: &mut Random, free: bool) -> BTreeSet<(usize, usize)> {
+pub fn required(flow: &FlowGraph, random: &mut Random, free: bool) -> BTreeSet<(usize, usize)> {
     const WALKS: usize = 30;
     const STEPS: usize = 40;
     let mut required = BTreeSet::new();

@@ -1,7 +1,7 @@
-//! The graph of nodes: straight lines of what happens on a queue, with the edges between them. What has nothing to do with the
-//! queue is left out, together with the graphs in which nothing has.
+//! Builds the flow graph of a queue: nodes are straight lines of what happens on the queue. What has nothing
+//! to do with the queue is left out, together with the graphs in which nothing has.
 
-use super::{Accesses, JoinPlace, Shape, TokensOf};
+use super::{Accesses, JoinPlace, RegionStructure, TokensOf};
 use crate::age::MAX_COUNT;
 use crate::program::{
     Await, Block, Graph, Item, Program, Queue, Repeat, Site, Target, ensure_sufficient_stack,
@@ -67,7 +67,7 @@ pub(super) struct Extent {
     pub set: Option<usize>,
 }
 
-pub(super) struct Flow {
+pub(super) struct FlowGraph {
     pub nodes: Vec<Node>,
     /// The nodes that can be reached, in reverse postorder.
     pub order: Vec<usize>,
@@ -89,11 +89,11 @@ pub(super) struct Flow {
     pub read_depth: Option<usize>,
 }
 
-impl Flow {
+impl FlowGraph {
     pub fn new(
         program: &Program,
         queue: Queue,
-        shapes: &[Shape],
+        structures: &[RegionStructure],
         of: TokensOf,
         accesses: Option<&Accesses>,
     ) -> Self {
@@ -122,7 +122,7 @@ impl Flow {
         let mut builder = Builder {
             flow,
             queue,
-            shapes,
+            structures,
             accesses,
             next_graph: 1,
             reads: false,
@@ -185,9 +185,9 @@ fn access(accesses: Option<&Accesses>, site: Await) -> u64 {
 }
 
 struct Builder<'a> {
-    flow: Flow,
+    flow: FlowGraph,
     queue: Queue,
-    shapes: &'a [Shape],
+    structures: &'a [RegionStructure],
     accesses: Option<&'a Accesses>,
     next_graph: usize,
     /// True if there are waits for reads alone.
@@ -244,13 +244,13 @@ impl Builder<'_> {
     /// The node at the start of a block.
     fn head(&mut self, graph: usize, block: usize, is_loop: bool) -> usize {
         let head = self.node(Begin::Block { graph, block }, JoinPlace::End { graph, block });
-        let shape = &self.shapes[graph];
-        if shape.starts_region(block) {
+        let structure = &self.structures[graph];
+        if structure.starts_region(block) {
             if let (true, Some(set)) = (is_loop, self.flow.graphs[graph].set) {
                 self.flow.nodes[head].hidden = Some(graph);
                 self.join_set(head, set);
             }
-        } else if shape.regions[block].is_some() {
+        } else if structure.regions[block].is_some() {
             let set = self.set();
             self.join_set(head, set);
             self.flow.block_sets.insert((graph, block), set);
@@ -318,7 +318,7 @@ impl Builder<'_> {
         let set = self.set();
         let extent = &mut self.flow.graphs[id];
         (extent.before, extent.set) = (Some(at), Some(set));
-        let is_loop = repeat.is_some() || self.shapes[id].is_loop;
+        let is_loop = repeat.is_some() || self.structures[id].is_loop;
         let (entry, exits) = ensure_sufficient_stack(|| self.graph(graph, id, is_loop));
         let after = self.node(Begin::After(id), JoinPlace::Before(id));
         self.flow.nodes[after].hidden = Some(id);

@@ -1,4 +1,4 @@
-//! What a thread does to buffers, step by step.
+//! The input: a control-flow graph of what threads do to buffers.
 //!
 //! A node is a step that all threads of a block come by, or pass by, together: what threads may do at different times, each
 //! on its own way, is one node with all that may happen there.
@@ -14,7 +14,7 @@ pub type NodeId = usize;
 
 /// The steps of a function.
 #[derive(Clone, Debug, Default)]
-pub struct Flow {
+pub struct FlowGraph {
     /// The steps.
     pub nodes: Vec<Node>,
     /// How many buffers there are.

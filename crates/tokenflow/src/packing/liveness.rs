@@ -1,9 +1,9 @@
-//! Where the contents of buffers are wanted.
+//! Liveness of buffers: where their contents may still be read.
 //!
 //! A buffer is live at a node that lies on a path from a write of it to a read of it on which it is not made anew. No write
 //! ends a life: each may be of a part, or by some threads.
 
-use super::flow::{BufferId, Flow, NodeId, NodeSet};
+use super::flow_graph::{BufferId, FlowGraph, NodeId, NodeSet};
 
 /// Where a buffer is accessed.
 #[derive(Clone, Debug, Default)]
@@ -14,8 +14,8 @@ struct Accesses {
 }
 
 /// Finds the lives of buffers.
-pub(super) struct Lives<'a> {
-    flow: &'a Flow,
+pub(super) struct Liveness<'a> {
+    flow: &'a FlowGraph,
     predecessors: Vec<Vec<NodeId>>,
     /// A number for each node, such that no path leads from a larger to a smaller one.
     rank: Vec<usize>,
@@ -28,8 +28,8 @@ pub(super) struct Lives<'a> {
     writes: NodeSet,
 }
 
-impl<'a> Lives<'a> {
-    pub fn new(flow: &'a Flow) -> Self {
+impl<'a> Liveness<'a> {
+    pub fn new(flow: &'a FlowGraph) -> Self {
         let nodes = flow.nodes.len();
         let mut predecessors = vec![Vec::new(); nodes];
         let mut accesses = vec![Accesses::default(); flow.buffers];
@@ -141,7 +141,7 @@ impl<'a> Lives<'a> {
 }
 
 /// A number for each node, the same for nodes that reach each other, and larger for those that are reached from others.
-fn ranks(flow: &Flow) -> Vec<usize> {
+fn ranks(flow: &FlowGraph) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let nodes = flow.nodes.len();
     let (mut index, mut low, mut component) = (vec![NONE; nodes], vec![0; nodes], vec![NONE; nodes]);

@@ -1,6 +1,6 @@
-//! Writes down a lifted queue as a program.
+//! Rewrites a program so that a lifted queue is in token form.
 
-use super::{JoinPlace, Lifted, LiftedToken, Register, Shape};
+use super::{JoinPlace, LiftedQueue, LiftedToken, RegionStructure, Register};
 use crate::clone::{ProgramClone, clone_peeled};
 use crate::program::{
     Await, Block, Edge, Graph, Item, Program, Queue, Slot, Target, Token, ensure_sufficient_stack,
@@ -8,7 +8,7 @@ use crate::program::{
 use rustc_hash::FxHashMap;
 
 /// A program in which a queue is in token form.
-pub(super) struct Written {
+pub(super) struct RewrittenProgram {
     pub program: Program,
     /// The slot in the place of each commit that is gone.
     pub commits: Vec<Slot>,
@@ -25,21 +25,31 @@ pub(super) struct ReplacedWait {
 
 /// The program with `queue` in token form. An await is in the place of each wait.
 #[must_use]
-pub fn write(program: &Program, queue: Queue, shapes: &[Shape], lifted: &Lifted) -> Program {
-    written(program, queue, shapes, lifted).program
+pub fn rewrite(
+    program: &Program,
+    queue: Queue,
+    structures: &[RegionStructure],
+    lifted: &LiftedQueue,
+) -> Program {
+    rewritten(program, queue, structures, lifted).program
 }
 
-pub(super) fn written(program: &Program, queue: Queue, shapes: &[Shape], lifted: &Lifted) -> Written {
+pub(super) fn rewritten(
+    program: &Program,
+    queue: Queue,
+    structures: &[RegionStructure],
+    lifted: &LiftedQueue,
+) -> RewrittenProgram {
     let mut joins: FxHashMap<JoinPlace, Vec<usize>> = FxHashMap::default();
     for (number, join) in lifted.joins.iter().enumerate() {
         if !join.of.is_empty() {
             joins.entry(join.place).or_default().push(number);
         }
     }
-    let mut writer = Writer {
+    let mut writer = Rewriter {
         queue,
         lifted,
-        shapes,
+        structures,
         reads: has_reads(program, queue),
         joins,
         tokens: FxHashMap::default(),
@@ -69,10 +79,10 @@ fn has_reads(program: &Program, queue: Queue) -> bool {
     any
 }
 
-struct Writer<'a> {
+struct Rewriter<'a> {
     queue: Queue,
-    lifted: &'a Lifted,
-    shapes: &'a [Shape],
+    lifted: &'a LiftedQueue,
+    structures: &'a [RegionStructure],
     /// True if operations have a token of their reads.
     reads: bool,
     joins: FxHashMap<JoinPlace, Vec<usize>>,
@@ -84,9 +94,9 @@ struct Writer<'a> {
     awaits: Vec<ReplacedWait>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> Rewriter<'a> {
     /// The program with numbers in program order.
-    fn in_order(self) -> Written {
+    fn in_order(self) -> RewrittenProgram {
         let ProgramClone {
             program,
             awaits,
@@ -99,7 +109,7 @@ impl<'a> Writer<'a> {
             site: Await(new_awaits[&wait.site]),
             ..wait
         });
-        Written {
+        RewrittenProgram {
             program,
             commits: self.commits.iter().map(|slot| Slot(new_slots[slot])).collect(),
             awaits: awaits.collect(),
@@ -128,7 +138,7 @@ impl<'a> Writer<'a> {
     /// The registers that edges to a block pass on.
     fn params(&self, graph: usize, block: usize, is_loop: bool) -> &'a [Register] {
         let lifted = &self.lifted.graphs[graph];
-        if !self.shapes[graph].starts_region(block) {
+        if !self.structures[graph].starts_region(block) {
             lifted.blocks.get(block).map_or(&[], |block| &block.params)
         } else if is_loop {
             &lifted.carried
@@ -232,7 +242,7 @@ impl<'a> Writer<'a> {
         match item {
             Item::Nested(nested) => {
                 nested.results.extend(results);
-                let is_loop = self.shapes[id].is_loop;
+                let is_loop = self.structures[id].is_loop;
                 ensure_sufficient_stack(|| self.graph(&mut nested.graph, is_loop));
             }
             Item::Repeat(repeat) => {

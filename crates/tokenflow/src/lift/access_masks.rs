@@ -1,21 +1,22 @@
-//! The kinds of accesses that the operations of a token conflict with.
+//! Computes which kinds of accesses conflict with the operations of each token, as bit masks: a fixed point
+//! over phis and joins.
 
-use super::flow::Flow;
+use super::flow_graph::FlowGraph;
 use super::phis::Phis;
 use super::{Accesses, LiftedToken, Register};
 
 /// By join, and by set of phis and register; of a set all nodes together.
 #[derive(Clone, Default)]
-pub(super) struct Masks {
+pub(super) struct AccessMasks {
     joins: Vec<u64>,
     params: rustc_hash::FxHashMap<(usize, usize), usize>,
     results: Vec<Option<usize>>,
     sets: Vec<Vec<u64>>,
 }
 
-impl Masks {
+impl AccessMasks {
     /// The masks of all tokens of `phis`, those in `self` added.
-    pub fn grown(&self, flow: &Flow, accesses: &Accesses, phis: &Phis) -> Self {
+    pub fn grown(&self, flow: &FlowGraph, accesses: &Accesses, phis: &Phis) -> Self {
         let mut masks = self.clone();
         masks.joins.resize(phis.joins.all.len(), 0);
         if masks.sets.is_empty() {
@@ -28,7 +29,7 @@ impl Masks {
     }
 
     /// Passes masks on once; returns true if that changed anything.
-    fn grow(&mut self, flow: &Flow, accesses: &Accesses, phis: &Phis) -> bool {
+    fn grow(&mut self, flow: &FlowGraph, accesses: &Accesses, phis: &Phis) -> bool {
         let mut changed = false;
         for (number, join) in phis.joins.all.iter().enumerate() {
             let mask = join

@@ -1,8 +1,8 @@
-//! Keeps the phis and joins that waits need, and writes down the rest.
+//! Removes dead phis and joins, those that no wait needs (mark and sweep), and puts together what is left.
 
-use super::flow::Flow;
+use super::flow_graph::FlowGraph;
 use super::phis::Phis;
-use super::{Lifted, LiftedBlock, LiftedGraph, LiftedToken, Register};
+use super::{LiftedBlock, LiftedGraph, LiftedQueue, LiftedToken, Register};
 
 /// What is needed: by join, and by set and register.
 struct Needed {
@@ -12,7 +12,7 @@ struct Needed {
 }
 
 /// The program that `phis` describes, without what nobody needs.
-pub(super) fn lifted(flow: &Flow, phis: Phis) -> Lifted {
+pub(super) fn without_dead_phis(flow: &FlowGraph, phis: Phis) -> LiftedQueue {
     let needed = needed(flow, &phis);
     let registers = |set: Option<usize>| -> Vec<Register> {
         let needed = set.map(|set| needed.sets[set].iter().enumerate());
@@ -41,7 +41,7 @@ pub(super) fn lifted(flow: &Flow, phis: Phis) -> Lifted {
             join.of.clear();
         }
     }
-    Lifted {
+    LiftedQueue {
         waits: phis.waits,
         joins,
         graphs,
@@ -49,7 +49,7 @@ pub(super) fn lifted(flow: &Flow, phis: Phis) -> Lifted {
     }
 }
 
-fn needed(flow: &Flow, phis: &Phis) -> Needed {
+fn needed(flow: &FlowGraph, phis: &Phis) -> Needed {
     let mut needed = Needed {
         joins: vec![false; phis.joins.all.len()],
         sets: phis.sets.iter().map(|set| vec![false; set.len()]).collect(),
@@ -81,7 +81,7 @@ fn needed(flow: &Flow, phis: &Phis) -> Needed {
 
 impl Needed {
     /// A phi needs what all nodes of its set are passed.
-    fn phi(&mut self, flow: &Flow, phis: &Phis, set: Option<usize>, register: Register) {
+    fn phi(&mut self, flow: &FlowGraph, phis: &Phis, set: Option<usize>, register: Register) {
         let Some(set) = set else { return };
         if std::mem::replace(&mut self.sets[set][register], true) {
             return;

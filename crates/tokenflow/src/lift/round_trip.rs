@@ -1,10 +1,10 @@
-//! Whether tokens that are counted again complete no more than the counts did.
+//! Checks the round trip: whether tokens that are counted again complete no more than the counts did.
 //!
 //! The commits and counts of the program are one translation of its token form, and what [`solve`] makes of that is another:
 //! they are compared on all executions.
 
-use super::write::{Written, written};
-use super::{Lifted, Shape};
+use super::rewrite::{RewrittenProgram, rewritten};
+use super::{LiftedQueue, RegionStructure};
 use crate::compare::{EarlyExit, Translation, compare, read_counts};
 use crate::counts::counts;
 use crate::eval::{N, NO_WAIT};
@@ -15,12 +15,17 @@ use crate::solve::{Options, solve};
 /// Returns true if `lifted`, counted again, completes nothing at an await that the wait in its place did not complete.
 /// Peeling only improves counts, and is left out.
 #[must_use]
-pub fn complete_no_more(program: &Program, queue: Queue, shapes: &[Shape], lifted: &Lifted) -> bool {
-    let Written {
+pub fn round_trip_completes_no_more(
+    program: &Program,
+    queue: Queue,
+    structures: &[RegionStructure],
+    lifted: &LiftedQueue,
+) -> bool {
+    let RewrittenProgram {
         program,
         commits: commit_slots,
         awaits,
-    } = written(program, queue, shapes, lifted);
+    } = rewritten(program, queue, structures, lifted);
     let mut commits: Commits = vec![0; program.slots as usize];
     for slot in commit_slots {
         commits[slot.0 as usize] += 1;
