@@ -1,4 +1,4 @@
-//! Branches whose arms meet again, and how many groups each arm commits.
+//! Finds diamonds: branches whose arms meet again. Counts the groups that each arm commits.
 //!
 //! A [`Diamond`] is a block with several edges whose paths come together, either at a later block
 //! of the same graph or at the graph's exit. An arm is a *spine* of blocks: one after the other, an

@@ -1,5 +1,5 @@
-//! Incremental solving: commits that differ from known ones in few places are solved and compared around these places
-//! alone.
+//! Incremental solving: commits that differ from known ones in few places are solved and compared around
+//! these places alone.
 //!
 //! Where both automata of [`crate::automaton`] are in the states that they have with the known commits, all is as it was up to
 //! the next step whose commits differ. A trial ends at the first await that forces more.
@@ -21,7 +21,7 @@ use std::rc::Rc;
 pub(super) type Change = (usize, u32);
 
 /// Solves for commits near known ones, and compares the solutions with the known one.
-pub(super) struct Incremental<'a> {
+pub(super) struct IncrementalSolver<'a> {
     placer: &'a QueuePlacer<'a>,
     body: Body<'a>,
     known: QueueSolution,
@@ -74,8 +74,8 @@ pub(super) enum TrialResult {
 
 impl QueuePlacer<'_> {
     /// Returns what commits near those of `known` are tried with, if its body allows that.
-    pub(super) fn incremental(&self, known: &QueueSolution) -> Option<Incremental<'_>> {
-        Some(Incremental {
+    pub(super) fn incremental(&self, known: &QueueSolution) -> Option<IncrementalSolver<'_>> {
+        Some(IncrementalSolver {
             placer: self,
             body: self.body().filter(|_| self.trials > 0)?,
             known: known.clone(),
@@ -88,7 +88,7 @@ impl QueuePlacer<'_> {
     }
 }
 
-impl<'a> Incremental<'a> {
+impl<'a> IncrementalSolver<'a> {
     /// The steps of the body.
     pub fn line(&self) -> &'a StraightLine {
         self.body.line

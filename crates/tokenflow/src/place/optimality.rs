@@ -1,4 +1,4 @@
-//! Does a solution force the least that any could?
+//! Proves that a solution is optimal: that no other one forces less.
 //!
 //! Groups complete in order, so whatever the commits, an await completes every operation that is no younger than one that it
 //! awaits. A solution whose awaits complete nothing else forces no more than any other solution, which then need not be found.

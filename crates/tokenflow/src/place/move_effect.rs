@@ -1,4 +1,5 @@
-//! Why commits stand where they do: what each closes, and what would become of awaits without it or with it elsewhere.
+//! Explains why commits stand where they do: what each closes, and what would become of awaits without it or
+//! with it elsewhere.
 
 use super::{Options, QueuePlacer};
 use crate::counts::QueueSolution;

@@ -1,4 +1,4 @@
-//! Which tokens flow together.
+//! Computes classes of tokens that flow together, by union-find.
 
 use crate::program::{Graph, Item, Program, Target, Token, ensure_sufficient_stack};
 
@@ -50,24 +50,24 @@ impl Classes {
 }
 
 /// Which tokens of a program flow together.
-pub(super) struct Flows {
+pub(super) struct TokenClasses {
     /// Connected by any flow.
     pub any: Classes,
     /// Connected by joins alone, that is within one instance.
     pub joined: Classes,
 }
 
-impl Flows {
+impl TokenClasses {
     /// Returns the classes of a program's tokens.
     pub fn of(program: &Program) -> Self {
-        let mut flows = Self {
+        let mut token_classes = Self {
             any: Classes::new(program.tokens),
             joined: Classes::new(program.tokens),
         };
-        flows.graph(&program.body);
-        flows.any.settle();
-        flows.joined.settle();
-        flows
+        token_classes.graph(&program.body);
+        token_classes.any.settle();
+        token_classes.joined.settle();
+        token_classes
     }
 
     fn graph(&mut self, graph: &Graph) {
@@ -155,11 +155,11 @@ mod tests {
         let mixed = b.join(&[alone, ready]);
         let other = b.copy();
         let _ = b.join(&[other, ready]);
-        let flows = Flows::of(&b.finish());
+        let token_classes = TokenClasses::of(&b.finish());
         let same = |a, b| {
             (
-                flows.any.find(a) == flows.any.find(b),
-                flows.joined.find(a) == flows.joined.find(b),
+                token_classes.any.find(a) == token_classes.any.find(b),
+                token_classes.joined.find(a) == token_classes.joined.find(b),
             )
         };
         assert_eq!(same(x, y), (true, true));
@@ -177,8 +177,8 @@ mod tests {
     fn both_tokens_of_an_operation() {
         let mut b = Build::new();
         let [read, done] = b.store_on(crate::oracle::build::Q);
-        let flows = Flows::of(&b.finish());
-        assert_eq!(flows.any.find(read), flows.any.find(done));
-        assert_eq!(flows.joined.find(read), flows.joined.find(done));
+        let token_classes = TokenClasses::of(&b.finish());
+        assert_eq!(token_classes.any.find(read), token_classes.any.find(done));
+        assert_eq!(token_classes.joined.find(read), token_classes.joined.find(done));
     }
 }

@@ -1,4 +1,4 @@
-//! Where every operation of a queue is complete, whatever the commits.
+//! Finds where every operation of a queue is complete, whatever the commits: a forward must-analysis.
 //!
 //! Groups complete in order, and each operation is in its own group or a later one than all operations before it. So all
 //! are complete where the latest one is: after an await of a token that it completes, or after a wait of the program for
@@ -76,7 +76,7 @@ impl Latest {
 
 /// Returns, for each item of the body's first block, whether control reaches its end and every operation of `queue` is
 /// complete there.
-pub(super) fn complete(program: &Program, program_info: &ProgramInfo, queue: Queue) -> Vec<bool> {
+pub(super) fn all_complete_after(program: &Program, program_info: &ProgramInfo, queue: Queue) -> Vec<bool> {
     let mut run = Run {
         queue,
         known: FxHashMap::default(),
@@ -255,7 +255,7 @@ mod tests {
 
     /// What is found at the awaits and waits of the body.
     fn at_waits(program: &Program) -> Vec<bool> {
-        let after = complete(program, &ProgramInfo::new(program), Q);
+        let after = all_complete_after(program, &ProgramInfo::new(program), Q);
         let items = program.body.blocks[0].items.iter().zip(after);
         let waits = items.filter(|(item, _)| matches!(item, Item::Await { .. } | Item::Wait { .. }));
         waits.map(|(_, complete)| complete).collect()
@@ -343,7 +343,7 @@ mod tests {
             let program = recipe.program();
             let [block] = program.body.blocks.as_slice() else { return Ok(()) };
             for queue in queues(&program) {
-                let after = complete(&program, &ProgramInfo::new(&program), queue);
+                let after = all_complete_after(&program, &ProgramInfo::new(&program), queue);
                 for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
                     let solution = solve_queue(&program, queue, commits, true);
                     // No counts are sound if something awaited is not committed.

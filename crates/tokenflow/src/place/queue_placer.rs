@@ -1,13 +1,13 @@
-//! Places the commits of one queue: from a program, and its exact solution with one group per operation, to the commits
-//! that nothing dominates, with their solution.
+//! Places the commits of one queue: from a program, and its exact solution with one group per operation, to
+//! the commits that nothing dominates, with their solution.
 
 use super::balance::Balanced;
 use super::diamond::{GraphDiamonds, diamonds};
-use super::flows::Flows;
 use super::incremental::KnownRun;
 use super::open_groups::OpenGroups;
 use super::points::Points;
 use super::search::Seen;
+use super::token_classes::TokenClasses;
 use crate::automaton::{Automaton, Body};
 use crate::compare::{Comparison, EarlyExit, Translation, compare, read_counts};
 use crate::counts::{QueueSolution, counts, solve_indexed, solve_unless_uncovered};
@@ -39,7 +39,7 @@ pub(super) struct QueuePlacer<'p> {
     pub balanced: RefCell<Option<QueueSolution>>,
     pub grouped: RefCell<Vec<Grouped>>,
     /// Which tokens flow together, once that was asked for.
-    flows: OnceCell<Flows>,
+    token_classes: OnceCell<TokenClasses>,
     /// What may be open where, for some of the commits that this was asked of.
     pub open_groups: RefCell<FxHashMap<Commits, Rc<OpenGroups>>>,
     /// What changes were tried of last.
@@ -55,7 +55,7 @@ pub(super) struct Grouped {
 
 /// The result for a [`QueuePlacer`].
 #[derive(Clone, Default)]
-pub(crate) struct Placed {
+pub(crate) struct QueuePlacement {
     /// One group per operation, balanced if so asked.
     pub ungrouped: QueueSolution,
     pub best: QueueSolution,
@@ -64,7 +64,7 @@ pub(crate) struct Placed {
     pub spent: bool,
 }
 
-impl Placed {
+impl QueuePlacement {
     pub fn new(base: &QueueSolution) -> Self {
         Self {
             ungrouped: base.clone(),
@@ -75,7 +75,7 @@ impl Placed {
     }
 
     /// Adds the result for what comes next in the program.
-    pub fn append(&mut self, next: &Placed) {
+    pub fn append(&mut self, next: &QueuePlacement) {
         let slots = u32::try_from(self.best.commits.len()).unwrap_or(u32::MAX);
         let uneven = next.uneven.iter();
         self.uneven.extend(uneven.map(|slot| Slot(slots + slot.0)));
@@ -99,7 +99,7 @@ impl<'p> QueuePlacer<'p> {
             automaton: OnceCell::new(),
             balanced: RefCell::new(None),
             grouped: RefCell::new(Vec::new()),
-            flows: OnceCell::new(),
+            token_classes: OnceCell::new(),
             open_groups: RefCell::default(),
             known_run: RefCell::new(None),
         }
@@ -114,9 +114,9 @@ impl<'p> QueuePlacer<'p> {
     }
 
     /// Places commits; `base` is the solution for one group per operation.
-    pub fn place(&self, base: &QueueSolution, options: &Options) -> Placed {
+    pub fn place(&self, base: &QueueSolution, options: &Options) -> QueuePlacement {
         let options = &self.allowed(options);
-        let mut placed = Placed::new(base);
+        let mut placed = QueuePlacement::new(base);
         let given = self.program_info.largest_wait[usize::from(self.queue.0)];
         if base.last_wait().is_none() && given.is_none() && !options.form_groups {
             return placed;
@@ -311,8 +311,8 @@ impl<'p> QueuePlacer<'p> {
     }
 
     /// Which tokens flow together.
-    pub fn flows(&self) -> &Flows {
-        self.flows.get_or_init(|| Flows::of(self.program))
+    pub fn token_classes(&self) -> &TokenClasses {
+        self.token_classes.get_or_init(|| TokenClasses::of(self.program))
     }
 
     /// The automaton of the body.
