@@ -26,7 +26,9 @@ use crate::utils::chip::sm_of;
 use async_mlir::ir::{Op, Region};
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashMap;
-use tokenflow::schedule::{Events, Issue, Objective, OperationId, Options, Proven, measure, solve, unmet};
+use tokenflow::schedule::{
+    Events, Issue, Objective, OperationId, Options, Proven, infeasible_subset, measure, solve,
+};
 
 /// The pass.
 pub struct GpuxSchedule;
@@ -161,7 +163,7 @@ fn run_block<'c>(
     // What does not fit inside of an operation was told there.
     let is_unmet = schedule.cost.excess > block.excess_inside();
     let shown = is_unmet
-        .then(|| unmet(&block.problem, options).ok().flatten())
+        .then(|| infeasible_subset(&block.problem, options).ok().flatten())
         .flatten();
     if is_changed || is_unmet {
         let details = |order: &[_]| measure(&block.problem, options, order).unwrap_or_default();

@@ -1,9 +1,10 @@
-//! The graph of a problem: who comes after whom, and how far from the start and the end of the block everything is.
+//! The dependence graph of a problem: who comes after whom, and how far from the start and the end of the
+//! block everything is.
 
 use super::{Issue, Operation, Problem};
 use crate::ids::Id;
 
-/// Lists, one for each of several things, in one allocation.
+/// Lists, one for each of several things, in one allocation (compressed sparse rows).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists<T> {
     starts: Vec<usize>,

@@ -1,4 +1,5 @@
-//! Time, operation by operation.
+//! Tracks time, operation by operation: when engines are free, when operations are finished, and the
+//! makespan.
 
 use super::graph::Graph;
 use super::{Issue, OperationId, Problem};
@@ -19,7 +20,7 @@ pub(super) struct Clock {
 
 /// What an operation changed, to take it back.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct ClockUndo {
     issue: u64,
     end: u64,
     /// Where the times begin at which its engines were free.
@@ -63,8 +64,8 @@ impl Clock {
         issue: Issue,
         op: usize,
         trail: &mut Vec<u64>,
-    ) -> Before {
-        let before = Before {
+    ) -> ClockUndo {
+        let before = ClockUndo {
             issue: self.issue,
             end: self.end,
             engines: trail.len(),
@@ -84,7 +85,7 @@ impl Clock {
     }
 
     /// Takes back that `op` was put last.
-    pub fn pop(&mut self, problem: &Problem, op: usize, before: Before, trail: &mut Vec<u64>) {
+    pub fn pop(&mut self, problem: &Problem, op: usize, before: ClockUndo, trail: &mut Vec<u64>) {
         let engines = &problem.operations[OperationId(op)].engines;
         for (engine, free) in engines.iter().zip(trail.drain(before.engines..)) {
             self.free[engine.index()] = free;

@@ -1,44 +1,49 @@
-//! How many events are live, operation by operation.
+//! Tracks the event pressure, operation by operation: how many events are live, as register pressure is of
+//! registers.
 
-use super::events::{EventTable, Slot};
+use super::events::{EventTable, PairEffect};
 
-/// The load of each pair after a prefix of an order. It depends on which operations are in the prefix, not on their order.
+/// The pressure of each pair after a prefix of an order. It depends on which operations are in the prefix, not on their order.
 #[derive(Clone, Debug)]
-pub(super) struct Load {
+pub(super) struct EventPressure {
     /// Events of each pair.
     pub live: Vec<u64>,
-    /// Of each slot (see [`EventTable::slots`]), how many live events its operation would be the first consumer of.
+    /// Of each effect (see [`EventTable::effects`]), how many live events its operation would be the first consumer of.
     frees: Vec<u64>,
     /// By event, whether it waits for its first consumer.
     is_waiting: Vec<bool>,
 }
 
-impl Load {
+impl EventPressure {
     /// Before the first operation.
     pub fn new(table: &EventTable) -> Self {
-        let mut load = Self {
+        let mut pressure = Self {
             live: table.base.clone(),
-            frees: vec![0; table.slots.items().len()],
+            frees: vec![0; table.effects.items().len()],
             is_waiting: vec![false; table.events.len()],
         };
         for (event, details) in table.events.iter().enumerate() {
             if details.is_carried {
-                load.live[details.pair] += 1;
-                load.wait(table, event, true);
+                pressure.live[details.pair] += 1;
+                pressure.wait(table, event, true);
             }
         }
-        load
+        pressure
     }
 
     /// What `op`, which comes next, does to the pairs that it does something to: what it does, and what it frees.
-    pub fn effects<'a>(&'a self, table: &'a EventTable, op: usize) -> impl Iterator<Item = (&'a Slot, u64)> {
-        let range = table.slots.range(op);
-        table.slots.of(op).iter().zip(self.frees[range].iter().copied())
+    pub fn effects<'a>(
+        &'a self,
+        table: &'a EventTable,
+        op: usize,
+    ) -> impl Iterator<Item = (&'a PairEffect, u64)> {
+        let range = table.effects.range(op);
+        table.effects.of(op).iter().zip(self.frees[range].iter().copied())
     }
 
     /// How many events `op` would free.
     pub fn freed_by(&self, table: &EventTable, op: usize) -> u64 {
-        self.frees[table.slots.range(op)].iter().sum()
+        self.frees[table.effects.range(op)].iter().sum()
     }
 
     /// Puts `op` next, and adds the events that it frees to `freed`. Raises peaks.
@@ -50,11 +55,11 @@ impl Load {
                 freed.push(event);
             }
         }
-        for slot in table.slots.of(op) {
-            let load = &mut self.live[slot.pair];
-            let inside = *load + slot.inner;
-            *load += slot.produced;
-            peaks[slot.pair] = peaks[slot.pair].max(inside).max(*load);
+        for effect in table.effects.of(op) {
+            let pressure = &mut self.live[effect.pair];
+            let inside = *pressure + effect.inner;
+            *pressure += effect.produced;
+            peaks[effect.pair] = peaks[effect.pair].max(inside).max(*pressure);
         }
         for &event in table.produced.of(op) {
             if !table.events[event].is_carried {
@@ -70,8 +75,8 @@ impl Load {
                 self.wait(table, event, false);
             }
         }
-        for slot in table.slots.of(op) {
-            self.live[slot.pair] -= slot.produced;
+        for effect in table.effects.of(op) {
+            self.live[effect.pair] -= effect.produced;
         }
         for &event in freed {
             self.live[table.events[event].pair] += 1;
@@ -82,11 +87,11 @@ impl Load {
     /// Notes whether `event` waits for its first consumer.
     fn wait(&mut self, table: &EventTable, event: usize, waits: bool) {
         self.is_waiting[event] = waits;
-        for &slot in &table.consumer_slots[table.consumers.range(event)] {
+        for &effect in &table.consumer_effects[table.consumers.range(event)] {
             if waits {
-                self.frees[slot] += 1;
+                self.frees[effect] += 1;
             } else {
-                self.frees[slot] -= 1;
+                self.frees[effect] -= 1;
             }
         }
     }

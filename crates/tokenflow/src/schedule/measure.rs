@@ -1,4 +1,5 @@
-//! What an order costs: the definitions of [`super`], word for word. It shares no code with what looks for orders.
+//! Measures what an order costs: the definitions of [`super`], word for word. It shares no code with what
+//! looks for orders.
 
 use super::{Dependence, Events, Issue, Objective, OperationId, Options, Pair, Problem};
 use crate::ids::Id;
@@ -39,7 +40,7 @@ pub struct Measured {
 
 /// Why something is no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum InvalidOrder {
     /// An operation is missing, is there twice, or does not exist.
     NoPermutation,
     /// The second operation is before the first, which it has to follow.
@@ -51,7 +52,11 @@ pub enum Fault {
 /// # Errors
 ///
 /// Why it is no order of the problem.
-pub fn measure(problem: &Problem, options: &Options, order: &[OperationId]) -> Result<Measured, Fault> {
+pub fn measure(
+    problem: &Problem,
+    options: &Options,
+    order: &[OperationId],
+) -> Result<Measured, InvalidOrder> {
     let positions = positions(problem, order)?;
     let peaks = peaks(problem, options.events, &positions);
     let (starts, makespan) = starts(problem, options.issue, order);
@@ -65,21 +70,21 @@ pub fn measure(problem: &Problem, options: &Options, order: &[OperationId]) -> R
 }
 
 /// Where each operation is, if all is in order.
-fn positions(problem: &Problem, order: &[OperationId]) -> Result<Vec<usize>, Fault> {
+fn positions(problem: &Problem, order: &[OperationId]) -> Result<Vec<usize>, InvalidOrder> {
     let mut positions = vec![None; problem.operations.len()];
     for (position, operation) in order.iter().enumerate() {
         match positions.get_mut(operation.index()) {
             Some(place @ None) => *place = Some(position),
-            _ => return Err(Fault::NoPermutation),
+            _ => return Err(InvalidOrder::NoPermutation),
         }
     }
     let positions: Option<Vec<usize>> = positions.into_iter().collect();
-    let positions = positions.ok_or(Fault::NoPermutation)?;
+    let positions = positions.ok_or(InvalidOrder::NoPermutation)?;
     let waits = problem.dependences.iter().filter(|wait| wait.distance == 0);
     let pairs = waits.map(|wait| (wait.from, wait.to));
     for (from, to) in pairs.chain(problem.order.iter().copied()) {
         if positions[from.index()] >= positions[to.index()] {
-            return Err(Fault::Broken(from, to));
+            return Err(InvalidOrder::Broken(from, to));
         }
     }
     Ok(positions)
@@ -118,10 +123,14 @@ fn peaks(problem: &Problem, events: Events, positions: &[usize]) -> BTreeMap<Pai
         let ends = intervals.iter().map(|&(_, until, number)| (until, false, number));
         let mut steps: Vec<_> = begins.chain(ends).collect();
         steps.sort_unstable();
-        let (mut load, mut peak) = (0, 0);
+        let (mut pressure, mut peak) = (0, 0);
         for (_, begins, number) in steps {
-            load = if begins { load + number } else { load - number };
-            peak = peak.max(load);
+            pressure = if begins {
+                pressure + number
+            } else {
+                pressure - number
+            };
+            peak = peak.max(pressure);
         }
         (pair, peak)
     };
