@@ -272,7 +272,7 @@ impl<'c> Emitter<'_, 'c> {
             ring.wait_for_previous(&mut self.builder, &self.read, &opened, at);
         }
         ring.arrive(&self.builder, slot, at);
-        if self.plan.meetings[rendezvous.ring].issuer_arrives {
+        if self.plan.rendezvous_rings[rendezvous.ring].issuer_arrives {
             let at = self.builder.as_leader(before);
             ring.arrive(&self.builder, slot, at);
         }

@@ -1,4 +1,5 @@
-//! Step 8: what has to lie between the threads' accesses and an asynchronous operation that one thread issues for all.
+//! Step 8: finds where barriers and proxy fences are needed between the threads' accesses and an asynchronous
+//! operation that one thread issues for all. A forward may-analysis.
 //!
 //! **In:** rings, and accesses to memory. **Out:** a barrier and a fence, or none, before each load, opened phase and store.
 //!
@@ -174,7 +175,7 @@ impl<'t> Hazards<'t> {
 
     fn inst(&mut self, inst: &Inst, state: &mut HazardState) {
         match inst {
-            Inst::Barrier => state.meet(self.tree.all_roles()),
+            Inst::Barrier => state.synchronize(self.tree.all_roles()),
             Inst::Fence => state.fence(self.roles),
             Inst::Access { buffer, kind } => {
                 let pending = match kind {
@@ -204,7 +205,7 @@ impl<'t> Hazards<'t> {
                     state.fence(all);
                 }
                 if needs.barrier {
-                    state.meet(all);
+                    state.synchronize(all);
                 }
                 self.out.stores[*store] = needs;
             }
@@ -290,7 +291,7 @@ impl<'t> Hazards<'t> {
             state.fence(who.fence);
         }
         if sync.barrier {
-            state.meet(who.barrier);
+            state.synchronize(who.barrier);
         }
         if self.tree.has_roles() {
             self.out.participants.remove(&before);

@@ -1,4 +1,4 @@
-//! After all steps: whether threads have to meet after the initialization of mbarriers.
+//! After all steps: finds whether threads need a barrier after the initialization of mbarriers.
 //!
 //! **In:** the plan. **Out:** whether it takes a barrier.
 //!

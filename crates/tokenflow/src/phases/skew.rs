@@ -1,4 +1,4 @@
-//! Step 9: where threads meet at mbarriers, how far they may run ahead of one another.
+//! Step 9: computes how far threads may run ahead of one another where they meet at mbarriers.
 //!
 //! **In:** the numbered rendezvous. **Out:** those before which threads have to wait for the slot's last phase.
 //!

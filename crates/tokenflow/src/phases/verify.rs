@@ -1,4 +1,4 @@
-//! Step 10: what an emitter relies on, checked in debug builds.
+//! Step 10: verifies a plan: what an emitter relies on, checked in debug builds.
 //!
 //! A plan that breaks any of it comes from a fault of ours. [`Plan::verify`] says which.
 //!
@@ -71,8 +71,8 @@ impl Verifier<'_> {
         ] {
             ensure!(has == needs, "there are {has} {what}, and should be {needs}");
         }
-        for meetings in &plan.meetings {
-            let has = meetings.within.len();
+        for rendezvous_ring in &plan.rendezvous_rings {
+            let has = rendezvous_ring.within.len();
             ensure!(
                 has == ops,
                 "there are {has} region ops with rendezvous, and should be {ops}"
@@ -265,16 +265,16 @@ impl Verifier<'_> {
             "barriers and rendezvous differ"
         );
         for rendezvous in all() {
-            let Some(meetings) = self.plan.meetings.get(rendezvous.ring) else {
+            let Some(rendezvous_ring) = self.plan.rendezvous_rings.get(rendezvous.ring) else {
                 return Err("a rendezvous is on no ring".to_owned());
             };
             ensure!(
-                meetings.counted || rendezvous.number.is_some(),
+                rendezvous_ring.counted || rendezvous.number.is_some(),
                 "a rendezvous has no number, and nothing counts"
             );
             let who = syncs.participants.get(&rendezvous.before);
             ensure!(
-                who.map_or(RoleSet::default(), |who| who.barrier) == meetings.roles,
+                who.map_or(RoleSet::default(), |who| who.barrier) == rendezvous_ring.roles,
                 "those who arrive at a rendezvous are not those who meet there"
             );
             let block = match rendezvous.before {
@@ -283,7 +283,7 @@ impl Verifier<'_> {
             };
             for op in self.ops_around(block) {
                 ensure!(
-                    meetings.within[op],
+                    rendezvous_ring.within[op],
                     "threads meet in region op {op}, in which it is said that they don't"
                 );
             }

@@ -95,7 +95,7 @@ fn sizes_and_scope() {
         plan.armed_rings.push([].into());
     });
     refused("region ops with rendezvous", |plan, _| {
-        plan.meetings[0].within.push(true);
+        plan.rendezvous_rings[0].within.push(true);
     });
     refused("the scope is no block", |plan, _| plan.scope = BlockId(NONE));
     refused("has no instructions", |plan, _| plan.extent.1 = NONE);
@@ -207,13 +207,13 @@ fn rendezvous() {
     });
     refused("is on no ring", |plan, _| plan.rendezvous[0].ring = NONE);
     refused("those who arrive", |plan, _| {
-        plan.meetings[0].roles = tokenflow::phases::RoleSet(1);
+        plan.rendezvous_rings[0].roles = tokenflow::phases::RoleSet(1);
     });
     refused("a rendezvous has no number", |plan, _| {
-        plan.meetings[0].counted = false;
+        plan.rendezvous_rings[0].counted = false;
         plan.rendezvous[0].number = None;
     });
     refused("in which it is said that they don't", |plan, _| {
-        plan.meetings[0].within[RegionOpId(0)] = false;
+        plan.rendezvous_rings[0].within[RegionOpId(0)] = false;
     });
 }

@@ -77,7 +77,7 @@ pub fn trace(tree: &Tree, plan: &Plan, rng: &mut TestRng) -> Result<Vec<Event>, 
         tokens: HashMap::new(),
         numbers: HashMap::new(),
         armed: vec![0; plan.rings.len()],
-        met: vec![0; plan.meetings.len()],
+        met: vec![0; plan.rendezvous_rings.len()],
         instances: 0,
         iterations: HashMap::new(),
         trips: HashMap::new(),
@@ -150,7 +150,7 @@ impl Tracer<'_> {
         }
         let on = (self.plan.rings.len() + ring, number % depth);
         let is_odd = number / depth % 2 == 1;
-        let arrives = self.plan.meetings[ring].issuer_arrives;
+        let arrives = self.plan.rendezvous_rings[ring].issuer_arrives;
         for who in [Who::Roles(who.barrier)]
             .into_iter()
             .chain(arrives.then_some(Who::Issuer))
