@@ -3,13 +3,13 @@
 //! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` make it more cases, or others.
 #![allow(missing_docs)]
 
-mod walks;
+mod buffer_executions;
 
+use buffer_executions::{Random, required};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tokenflow::packing::flow_graph::{Edge, FlowGraph, Issue, Node, TokenOrigin, Until};
 use tokenflow::packing::lifetimes::{Lifetimes, Sharing};
-use walks::{Random, required};
 
 const BUFFERS: usize = 3;
 

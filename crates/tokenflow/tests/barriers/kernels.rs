@@ -1,4 +1,4 @@
-//! Programs as trees, and the graphs that are made of them.
+//! Programs as trees, and their lowering to the graphs that barriers are placed on.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! All executions of a program, and what each asks of barriers.
+//! The oracle: runs all executions of a program, and finds what each asks of barriers.
 
 use super::kernels::{InRow, Index, Lowered, Node, Program, ROW};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Writes down what `lift` says, as a program.
+//! Applies what `lift` says: rewrites a program.
 
 use crate::oracle::blocks::in_text_order;
 use tokenflow::lift::{RegionStructure, TokensOf, lift, rewrite};

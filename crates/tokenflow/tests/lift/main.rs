@@ -2,18 +2,18 @@
 //! wait in its place completed; and counted again, no wait completes more.
 
 mod apply;
+mod lockstep;
 #[path = "../oracle/mod.rs"]
 mod oracle;
-mod together;
 
 use apply::{lifted, marked, structures};
+use lockstep::{At, Difference, compare};
 use oracle::blocks::{in_text_order, text};
 use oracle::execute::{Emitted, End, execute, executions};
 use oracle::generate::{Recipe, Style, any_program, config};
 use oracle::lower::{Lowered, lower, lower_counted, lower_given, one_group_each};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
-use together::{At, Difference, compare};
 use tokenflow::lift::{Accesses, TokensOf, lift, rewrite, round_trip_completes_no_more};
 use tokenflow::{Await, Graph, Item, Options, Program, Queue, Token};
 

@@ -1,4 +1,4 @@
-//! Broken plans are refused: each check of `Plan::verify` has a plan that only it refuses.
+//! Tests the verifier: each check of `Plan::verify` has a broken plan that only it refuses.
 
 use tokenflow::Token;
 use tokenflow::phases::{

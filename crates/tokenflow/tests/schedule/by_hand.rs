@@ -1,4 +1,4 @@
-//! Blocks whose optimum is known.
+//! Blocks written by hand, whose optimum is known.
 
 use super::generate::numbers;
 use tokenflow::schedule::{

@@ -1,4 +1,4 @@
-//! Random blocks.
+//! Generates random blocks.
 
 use proptest::prelude::*;
 use tokenflow::ids::Id;

@@ -1,4 +1,4 @@
-//! All orders, one by one, measured by the definitions.
+//! The oracle: enumerates all orders, and measures each by the definitions.
 
 use tokenflow::ids::Id;
 use tokenflow::schedule::{Cost, Events, Issue, Objective, OperationId, Options, Pair, Problem};

@@ -1,4 +1,4 @@
-//! Threads that run an execution, and mbarriers as the PTX ISA defines them.
+//! Runs the threads of an execution, on mbarriers as the PTX ISA defines them.
 
 use super::trace::{Event, Mbarrier, What, Who};
 use proptest::prelude::Rng;

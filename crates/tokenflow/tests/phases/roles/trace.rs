@@ -1,4 +1,4 @@
-//! An execution: what threads do, in the order of the program.
+//! The trace of an execution: what threads do, in the order of the program.
 
 use proptest::prelude::Rng;
 use proptest::test_runner::TestRng;

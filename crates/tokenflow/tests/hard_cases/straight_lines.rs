@@ -1,4 +1,4 @@
-//! Straight lines.
+//! Straight-line code.
 
 use super::*;
 

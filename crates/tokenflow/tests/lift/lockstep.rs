@@ -1,5 +1,5 @@
-//! Runs a counted program and a program with tokens side by side, on all executions, and compares what is complete after each
-//! wait and the await in its place.
+//! Runs a counted program and a program with tokens in lockstep, on all executions, and compares what is
+//! complete after each wait and the await in its place.
 
 use crate::oracle::code::Code;
 use crate::oracle::execute::Emitted;

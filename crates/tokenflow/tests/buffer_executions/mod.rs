@@ -1,4 +1,5 @@
-//! Executions of programs that access buffers: which buffers would get in each other's way if they shared memory.
+//! Executes programs that access buffers at random, and finds buffers that would overwrite each other if they
+//! shared memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tokenflow::packing::flow_graph::{FlowGraph, Node, Until};
