@@ -27,7 +27,7 @@ use async_mlir::ir::{Op, Region};
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashMap;
 use tokenflow::schedule::{
-    Events, Issue, Objective, OperationId, Options, Proven, infeasible_subset, measure, solve,
+    EventModel, IssueModel, Objective, OperationId, Options, Proven, infeasible_subset, measure, solve,
 };
 
 /// The pass.
@@ -212,14 +212,14 @@ fn read_options<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassE
             Objective::Latency
         },
         events: if cx.str("events") == "edge" {
-            Events::Edge
+            EventModel::Edge
         } else {
-            Events::Pair
+            EventModel::Pair
         },
         issue: if cx.str("issue") == "engine" {
-            Issue::Engine
+            IssueModel::Engine
         } else {
-            Issue::Order
+            IssueModel::Order
         },
         budget: read_count(root, cx, "budget", "prefixes")?,
     })

@@ -27,7 +27,7 @@ pub(crate) use pairs::PairAutomaton;
 use self::cached_map::CachedMap;
 use self::whole_body::Recent;
 use crate::age::Age;
-use crate::eval::{CompletionKind, Evaluator, N, NO_WAIT};
+use crate::eval::{CompletionKind, Evaluator, NO_WAIT, WaitCount};
 use crate::program::{Commits, Program, Queue};
 use crate::program_info::ProgramInfo;
 use crate::straight_line::StraightLine;
@@ -61,7 +61,7 @@ pub(crate) struct Transition {
 /// What becomes of an await.
 #[derive(Clone, Copy)]
 pub(crate) struct AwaitOutcome {
-    pub n: N,
+    pub n: WaitCount,
     pub age: Age,
     /// True if it is reached with an open group.
     pub open: bool,
@@ -131,7 +131,7 @@ impl Automaton {
     }
 
     /// The action of a step with this letter and these counts.
-    pub fn action(&mut self, body: Body, step: usize, letter: u32, n: &[N]) -> u32 {
+    pub fn action(&mut self, body: Body, step: usize, letter: u32, n: &[WaitCount]) -> u32 {
         let n = &n[body.line.awaits(step..step + 1)];
         self.words.clear();
         self.words.push(letter);

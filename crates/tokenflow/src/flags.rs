@@ -200,7 +200,7 @@ pub enum Step {
 
 /// What flags do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Kind {
+pub enum FlagKind {
     /// A flag is set or not. Setting it twice loses one.
     #[default]
     Binary,
@@ -212,7 +212,7 @@ pub enum Kind {
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The kind of flags.
-    pub kind: Kind,
+    pub kind: FlagKind,
     /// The number of flags from one engine to another.
     pub limit: &'a dyn Fn(EngineId, EngineId) -> usize,
     /// How many events the search for fewer ids may look at, again and again, for each pair of engines.
@@ -296,7 +296,7 @@ pub struct OverLimit {
 /// If a node, block or engine is named that is not in the program.
 pub fn plan(program: &Program, options: &Options) -> Result<Plan, OverLimit> {
     let mut placed = place::place(program);
-    if options.kind == Kind::Binary {
+    if options.kind == FlagKind::Binary {
         id_reuse::add_reuse_events(program, &mut placed);
     }
     let conflicts = conflicts::conflicts(program, &placed, options);

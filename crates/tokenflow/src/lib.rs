@@ -3,7 +3,7 @@
 //! and applies what it is told.
 //!
 //! - [`solve()`]: where to commit, and how many groups each wait may leave in flight.
-//! - [`lift`]: the other way around, from counted groups to tokens.
+//! - [`lift`]: from counted groups to tokens.
 //! - [`phases`]: from tokens to phases of mbarriers.
 //! - [`barriers`]: the fewest block barriers between accesses that conflict.
 //! - [`packing`]: offsets for buffers in one allocation, by their lifetimes.

@@ -77,7 +77,7 @@ pub use hazards::{Participants, RequiredSync, Syncs};
 pub use ids::*;
 pub use init_barrier::needs_init_barrier;
 pub use partition::{MAX_PHASE_BYTES, PhaseValue};
-pub use plan::{Before, Incoming, Phase, Phi, Plan, Rendezvous, RendezvousRing, Ring};
+pub use plan::{Incoming, Phase, Phi, Plan, Rendezvous, RendezvousRing, Ring, SyncPoint};
 pub use planner::{Options, plan, plan_with, store_syncs};
 pub use rings::MAX_DEPTH;
 pub use roles::RoleSet;

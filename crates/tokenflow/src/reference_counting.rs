@@ -52,7 +52,7 @@ pub struct Op {
     pub defines: Vec<Var>,
 }
 
-/// A way to another block.
+/// An edge to another block.
 #[derive(Clone, Debug, Default)]
 pub struct Edge {
     /// The block.

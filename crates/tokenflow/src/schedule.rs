@@ -16,7 +16,7 @@
 //!   block's start until the first of the consumers. These are different events of the same name, so where they overlap they
 //!   are as many as they are.
 //!
-//! With [`Events::Edge`], each dependence of pair `p` makes an event of its own; two that agree in everything are one.
+//! With [`EventModel::Edge`], each dependence of pair `p` makes an event of its own; two that agree in everything are one.
 //!
 //! **Pressure.** `pressure_p` is the number of live events of pair `p`. It is looked at before the first operation and, for each
 //! operation, twice: inside it, when the events that it is the first consumer of are free, and those that it produces are not
@@ -27,7 +27,7 @@
 //! **Makespan.** In the order π, an operation starts at the least time, from 0 on, at which
 //! - what it depends on (distance 0) is finished; a producer is finished `latency` cycles after its start,
 //! - each of its engines is free: it is taken for `occupancy` cycles from the start of each operation,
-//! - and with [`Issue::Order`], all operations before it have started: to wait is to block what comes after. Issue itself
+//! - and with [`IssueModel::Order`], all operations before it have started: to wait is to block what comes after. Issue itself
 //!   takes no time; what does takes an engine.
 //!
 //! The makespan is the least time at which everything is finished and all engines are free. What earlier executions of the
@@ -80,7 +80,7 @@ pub enum Objective {
 
 /// What an event is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Events {
+pub enum EventModel {
     /// One for a producer and a pair of engines, however many consumers it has there.
     #[default]
     Pair,
@@ -90,7 +90,7 @@ pub enum Events {
 
 /// Who issues operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Issue {
+pub enum IssueModel {
     /// One instruction stream: what waits blocks all that comes after it.
     #[default]
     Order,
@@ -104,9 +104,9 @@ pub struct Options {
     /// What is minimized.
     pub objective: Objective,
     /// What an event is.
-    pub events: Events,
+    pub events: EventModel,
     /// Who issues operations.
-    pub issue: Issue,
+    pub issue: IssueModel,
     /// The most nodes of the search: prefixes of orders that are looked at. Above 20 000 operations, it is for each 20 000.
     pub budget: u64,
 }
@@ -120,8 +120,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             objective: Objective::default(),
-            events: Events::default(),
-            issue: Issue::default(),
+            events: EventModel::default(),
+            issue: IssueModel::default(),
             budget: Self::BUDGET,
         }
     }

@@ -8,7 +8,7 @@ mod buffer_executions;
 use buffer_executions::{Random, required};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use tokenflow::packing::flow_graph::{Edge, FlowGraph, Issue, Node, TokenOrigin, Until};
+use tokenflow::packing::flow_graph::{AccessEnd, Edge, FlowGraph, Issue, Node, TokenOrigin};
 use tokenflow::packing::lifetimes::{Lifetimes, Sharing};
 
 const BUFFERS: usize = 3;
@@ -70,10 +70,10 @@ fn random_flow(seed: u64, asynchronous: bool) -> FlowGraph {
 
 fn issue(flow: &mut FlowGraph, n: usize, buffer: usize, random: &mut Random) {
     let until = match random.below(4) {
-        0 => Until::Queue(0),
+        0 => AccessEnd::Queue(0),
         _ => {
             flow.tokens.push(TokenOrigin::Node(n));
-            Until::Tokens(vec![flow.tokens.len() - 1])
+            AccessEnd::Tokens(vec![flow.tokens.len() - 1])
         }
     };
     let write = random.below(2) == 0;
@@ -238,7 +238,7 @@ fn copies_in_a_loop(carried: bool) -> FlowGraph {
     let copy = |token| Issue {
         buffer: 0,
         write: true,
-        until: Until::Tokens(vec![token]),
+        until: AccessEnd::Tokens(vec![token]),
     };
     let mut nodes = vec![Node::default(); 5];
     // Token 0 is made here and handed over as 1; token 2 is made in the loop.
@@ -284,7 +284,7 @@ fn open_groups() {
         nodes[0].issues.push(Issue {
             buffer: 0,
             write,
-            until: Until::Queue(0),
+            until: AccessEnd::Queue(0),
         });
         nodes[1].commits = committed.then_some(0);
         nodes[2].waits = Some((0, reads));

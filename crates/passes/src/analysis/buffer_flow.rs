@@ -20,7 +20,7 @@ use async_mlir::memory_effects::memory_effects;
 use async_mlir::names::memref;
 use rustc_hash::FxHashMap;
 use tokenflow::packing::flow_graph::{
-    Edge, FlowGraph, Issue, Node, NodeId, QueueId, TokenId, TokenOrigin, Until,
+    AccessEnd, Edge, FlowGraph, Issue, Node, NodeId, QueueId, TokenId, TokenOrigin,
 };
 
 /// A function's steps, and what their numbers stand for.
@@ -253,9 +253,9 @@ impl<'c> Reader<'_, 'c> {
     }
 
     /// How long an access by `op` goes on after it; `None` if it does not.
-    fn until(&mut self, op: Op<'c>, write: bool) -> Option<Until> {
+    fn until(&mut self, op: Op<'c>, write: bool) -> Option<AccessEnd> {
         if op.ancestors().any(|around| around.is(async_::REGION)) {
-            return Some(Until::Unknown);
+            return Some(AccessEnd::Unknown);
         }
         let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)?;
         let [a, b] = completion.matrices;
@@ -266,11 +266,11 @@ impl<'c> Reader<'_, 'c> {
         let tokens = self.tokens([read, completion.done].into_iter().flatten());
         Some(match completion.queue {
             _ if !tokens.is_empty() => match warps_that_await(op) {
-                Some(warps) => Until::TokensOfWarps(tokens, warps),
-                None => Until::Tokens(tokens),
+                Some(warps) => AccessEnd::TokensOfWarps(tokens, warps),
+                None => AccessEnd::Tokens(tokens),
             },
-            Some(queue) if known => Until::Queue(self.queue(queue)),
-            _ => Until::Unknown,
+            Some(queue) if known => AccessEnd::Queue(self.queue(queue)),
+            _ => AccessEnd::Unknown,
         })
     }
 }

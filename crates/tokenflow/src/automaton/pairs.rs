@@ -5,7 +5,7 @@ use super::interner::Interner;
 use super::{Automaton, Body, MOST, State};
 use crate::age::Age;
 use crate::compare::{Pair, StepwiseComparison, Translation, age_limit, is_left_open};
-use crate::eval::{N, NO_WAIT};
+use crate::eval::{NO_WAIT, WaitCount};
 use crate::program::{Await, Site};
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ impl PairAutomaton {
     }
 
     /// Returns true if ages are told apart far enough for a count.
-    pub fn knows(&self, n: N) -> bool {
+    pub fn knows(&self, n: WaitCount) -> bool {
         n == NO_WAIT
             || self
                 .age_limits
@@ -157,7 +157,7 @@ fn first(body: Body, step: usize) -> (u32, u32) {
 
 impl Automaton {
     /// The automaton for trials near a translation with these counts, as its place in [`Automaton::pairs`].
-    pub fn for_trials(&mut self, n: &[N]) -> usize {
+    pub fn for_trials(&mut self, n: &[WaitCount]) -> usize {
         let needed = age_limit(n, None);
         let mut known = self.pairs.iter();
         let fits = |pairs: &PairAutomaton| pairs.trials && needed <= pairs.age_limits[0];

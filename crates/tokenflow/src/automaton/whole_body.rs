@@ -3,7 +3,7 @@
 use super::{Automaton, Body};
 use crate::compare::{Comparison, Translation, age_limit};
 use crate::counts::{QueueSolution, wait_of};
-use crate::eval::N;
+use crate::eval::WaitCount;
 use crate::program::{Await, Commits};
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ const RECENT: usize = 4;
 /// A translation that was met not long ago.
 pub(super) struct Recent {
     commits: Commits,
-    n: Vec<N>,
+    n: Vec<WaitCount>,
     /// For each step.
     actions: Rc<[u32]>,
 }
@@ -93,7 +93,7 @@ impl Automaton {
     }
 
     /// Remembers the actions of a translation.
-    fn met(&mut self, commits: &Commits, n: Vec<N>, actions: Rc<[u32]>) {
+    fn met(&mut self, commits: &Commits, n: Vec<WaitCount>, actions: Rc<[u32]>) {
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }

@@ -1,7 +1,7 @@
 //! Interprets a program one item at a time, along all paths, with one instance of an operation followed.
 
 use crate::age::Age;
-use crate::eval::{N, NO_WAIT, count};
+use crate::eval::{NO_WAIT, WaitCount, count};
 use crate::program::{Await, Commits, Graph, Item, Queue, Site, Slot, Target, Token};
 use rustc_hash::FxHashMap;
 
@@ -77,9 +77,9 @@ pub(super) struct Interpreter<'a> {
     /// True if it is reads that are followed.
     pub reads: bool,
     pub commits: &'a Commits,
-    pub counts: Vec<N>,
+    pub counts: Vec<WaitCount>,
     pub goal: Await,
-    pub goal_count: N,
+    pub goal_count: WaitCount,
     pub numbers: FxHashMap<*const Graph, usize>,
 }
 
@@ -127,7 +127,7 @@ impl Interpreter<'_> {
         plain(match item {
             Item::Issue { .. } | Item::Commit { .. } => self.issue(state, item),
             Item::Wait { queue, n, read } => {
-                let n = N::try_from(*n).unwrap_or(NO_WAIT);
+                let n = WaitCount::try_from(*n).unwrap_or(NO_WAIT);
                 let here = *queue == self.queue && (self.reads || !*read);
                 let alive = !here || n == NO_WAIT || state.age(|age| age.wait(n));
                 if alive { vec![state] } else { Vec::new() }

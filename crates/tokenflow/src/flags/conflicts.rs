@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::happens_before::{Observer, PlacedEvents, Walk};
 use super::interval_coloring::IntervalColoring;
-use super::{BlockId, EngineId, EventId, Kind, Node, Options, Program};
+use super::{BlockId, EngineId, EventId, FlagKind, Node, Options, Program};
 use crate::ids::IndexVec;
 
 /// The events of a pair of engines, and which of them conflict.
@@ -96,7 +96,11 @@ pub(super) fn conflicts(
 }
 
 /// Each pair of engines that has events, without what is known of them.
-fn pairs(program: &Program, placed: &PlacedEvents, kind: Kind) -> BTreeMap<(EngineId, EngineId), Conflicts> {
+fn pairs(
+    program: &Program,
+    placed: &PlacedEvents,
+    kind: FlagKind,
+) -> BTreeMap<(EngineId, EngineId), Conflicts> {
     let mut is_repeated: IndexVec<BlockId, bool> = program.blocks.iter().map(|_| false).collect();
     for (id, block) in program.blocks.with_ids() {
         for node in &block.nodes {
@@ -119,7 +123,7 @@ fn pairs(program: &Program, placed: &PlacedEvents, kind: Kind) -> BTreeMap<(Engi
             .insert(event.block);
     }
     let start = |blocks: BTreeSet<BlockId>| match blocks.first() {
-        Some(&block) if kind == Kind::Binary && blocks.len() == 1 && !is_repeated[block] => {
+        Some(&block) if kind == FlagKind::Binary && blocks.len() == 1 && !is_repeated[block] => {
             Conflicts::Intervals(IntervalColoring::default())
         }
         _ => Conflicts::ConflictGraph(ConflictGraph::default()),
@@ -144,7 +148,7 @@ impl Observer for Finder<'_, '_> {
             Some(Conflicts::Intervals(intervals)) => intervals.set(id, pair, walk, limit),
             Some(Conflicts::ConflictGraph(graph)) => {
                 graph.first_seen(id);
-                if self.options.kind == Kind::Binary && graph.clique.len() <= limit {
+                if self.options.kind == FlagKind::Binary && graph.clique.len() <= limit {
                     let in_flight = walk.in_flight(event.from, event.to);
                     let unknown = walk.unknown_waits(event.from, event.to).map(|wait| wait.event);
                     graph.conflict(id, in_flight.chain(unknown), limit);
@@ -159,7 +163,7 @@ impl Observer for Finder<'_, '_> {
         let event = &walk.placed.events[id];
         let limit = (self.options.limit)(event.from, event.to);
         if let Some(Conflicts::ConflictGraph(graph)) = self.pairs.get_mut(&(event.from, event.to))
-            && self.options.kind == Kind::Counting
+            && self.options.kind == FlagKind::Counting
             && graph.clique.len() <= limit
         {
             let in_flight = walk.in_flight(event.from, event.to);

@@ -85,7 +85,7 @@ impl Observer for () {
     fn before_wait(&mut self, _: &Walk, _: EventId) {}
 }
 
-/// A dependence on something that is behind the walk.
+/// A dependence on something that the walk has passed.
 #[derive(Clone, Debug)]
 pub(super) struct Watch {
     pub(super) from: EngineId,
@@ -433,7 +433,7 @@ fn join(
     })
 }
 
-/// What did not happen is not unfinished: of `all` the times, only `taken` is on the way.
+/// What did not happen is not unfinished: of `all` the times, only `taken` is on the path.
 fn forget(unfinished: &mut TimeSet, all: &Range<usize>, taken: &Range<usize>) {
     unfinished.remove(&(all.start..taken.start));
     unfinished.remove(&(taken.end..all.end));

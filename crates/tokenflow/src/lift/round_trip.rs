@@ -7,7 +7,7 @@ use super::rewrite::{RewrittenProgram, rewritten};
 use super::{LiftedQueue, RegionStructure};
 use crate::compare::{EarlyExit, Translation, compare, read_counts};
 use crate::counts::counts;
-use crate::eval::{N, NO_WAIT};
+use crate::eval::{NO_WAIT, WaitCount};
 use crate::program::{Commits, Program, Queue};
 use crate::program_info::ProgramInfo;
 use crate::solve::{Options, solve};
@@ -30,7 +30,7 @@ pub fn round_trip_completes_no_more(
     for slot in commit_slots {
         commits[slot.0 as usize] += 1;
     }
-    let mut n: Vec<N> = vec![NO_WAIT; program.awaits as usize];
+    let mut n: Vec<WaitCount> = vec![NO_WAIT; program.awaits as usize];
     let mut reads = n.clone();
     for wait in awaits {
         let count = u8::try_from(wait.n).unwrap_or(NO_WAIT);

@@ -1,7 +1,7 @@
 //! The input: a control-flow graph of what threads do to buffers.
 //!
 //! A node is a step that all threads of a block come by, or pass by, together: what threads may do at different times, each
-//! on its own way, is one node with all that may happen there.
+//! on its own path, is one node with all that may happen there.
 
 /// A buffer, by number.
 pub type BufferId = usize;
@@ -71,12 +71,12 @@ pub struct Issue {
     /// True if it is written.
     pub write: bool,
     /// When it is over.
-    pub until: Until,
+    pub until: AccessEnd,
 }
 
 /// When an asynchronous access is over.
 #[derive(Clone, Debug)]
-pub enum Until {
+pub enum AccessEnd {
     /// When any of these is complete.
     Tokens(Vec<TokenId>),
     /// When all of these warps, given as bits, have awaited any of these; if there are none, any warp.

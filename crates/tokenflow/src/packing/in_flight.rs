@@ -1,10 +1,10 @@
 //! Finds where asynchronous accesses may be in flight.
 //!
 //! A token is followed from where it comes from to what takes it over, on every path: an await, a token that is made of it,
-//! or an edge that hands it over. The access is in flight on the way, and on the ways of all tokens that it may become. If a
+//! or an edge that hands it over. The access is in flight on that path, and on the paths of all tokens that it may become. If a
 //! token is lost on some path, because another takes its place, the access is in flight wherever control may go after it.
 
-use super::flow_graph::{FlowGraph, Issue, NodeId, NodeSet, TokenId, TokenOrigin, Until};
+use super::flow_graph::{AccessEnd, FlowGraph, Issue, NodeId, NodeSet, TokenId, TokenOrigin};
 use rustc_hash::FxHashMap;
 
 /// All threads.
@@ -26,7 +26,7 @@ pub(super) struct InFlight<'a> {
     becomes: Vec<Vec<TokenId>>,
     /// The ends of the edges that hand each token over.
     entries: Vec<Vec<NodeId>>,
-    /// The way of each token that was followed, to where these warps await it.
+    /// The path of each token that was followed, to where these warps await it.
     ways: FxHashMap<(TokenId, u32), TokenPath>,
     seen: NodeSet,
     seen_open: NodeSet,
@@ -62,10 +62,10 @@ impl<'a> InFlight<'a> {
     /// The nodes at which `issue` of `node` may be in flight, that of the await included.
     pub fn of(&mut self, node: NodeId, issue: &Issue) -> Vec<NodeId> {
         let mut nodes = match &issue.until {
-            Until::Tokens(tokens) => self.until_any(node, tokens, ALL_WARPS),
-            Until::TokensOfWarps(tokens, warps) => self.until_any(node, tokens, *warps),
-            Until::Queue(queue) => self.until_wait(node, *queue, !issue.write),
-            Until::Unknown => self.all_after(node),
+            AccessEnd::Tokens(tokens) => self.until_any(node, tokens, ALL_WARPS),
+            AccessEnd::TokensOfWarps(tokens, warps) => self.until_any(node, tokens, *warps),
+            AccessEnd::Queue(queue) => self.until_wait(node, *queue, !issue.write),
+            AccessEnd::Unknown => self.all_after(node),
         };
         nodes.push(node);
         nodes

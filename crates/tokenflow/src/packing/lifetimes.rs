@@ -13,7 +13,7 @@
 //! Cost: for each buffer, the nodes between its first write and its last read, and for [`Sharing::Free`] those up to the
 //! next barriers; and the number of pairs.
 
-use super::flow_graph::{BufferId, FlowGraph, NodeId, NodeSet, Until};
+use super::flow_graph::{AccessEnd, BufferId, FlowGraph, NodeId, NodeSet};
 use super::in_flight::InFlight;
 use super::liveness::Liveness;
 
@@ -48,7 +48,7 @@ impl Lifetimes {
         for (n, node) in flow.nodes.iter().enumerate() {
             for issue in node.issues.iter().filter(|issue| !everywhere[issue.buffer]) {
                 match issue.until {
-                    Until::Unknown => is_known[issue.buffer] = false,
+                    AccessEnd::Unknown => is_known[issue.buffer] = false,
                     _ => flights[issue.buffer].extend(in_flight.of(n, issue)),
                 }
             }

@@ -27,7 +27,7 @@ enum FirstAction {
 /// block, rather than mbarriers.
 #[must_use]
 pub fn needs_init_barrier(tree: &Tree, plan: &Plan, by_barrier: bool) -> bool {
-    // Threads of different roles go different ways from here.
+    // Threads of different roles take different paths from here.
     if tree.has_roles() {
         return true;
     }

@@ -135,7 +135,7 @@ pub struct Ring {
 
 /// What a barrier of [`Plan::syncs`] stands before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Before {
+pub enum SyncPoint {
     /// The place where a phase is opened.
     Phase(PhaseId),
     /// A load, after its phase was opened.
@@ -145,8 +145,8 @@ pub enum Before {
 /// A barrier of [`Plan::syncs`]: a rendezvous of all threads, at a barrier of the block or at an mbarrier.
 #[derive(Clone, Debug)]
 pub struct Rendezvous {
-    /// What it stands before.
-    pub before: Before,
+    /// The point that it stands before.
+    pub before: SyncPoint,
     /// On which ring of [`Plan::rendezvous_rings`] it is.
     pub ring: usize,
     /// How many rendezvous come before it, if that is known.

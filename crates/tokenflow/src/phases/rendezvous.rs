@@ -8,7 +8,7 @@ use super::ids::{Id, IndexVec, LoadId, PhaseId, RingId};
 use super::numbering::number_phases;
 use super::partition::Partition;
 use super::placement::Placement;
-use super::plan::{Before, Plan, Rendezvous, RendezvousRing};
+use super::plan::{Plan, Rendezvous, RendezvousRing, SyncPoint};
 use super::rings::{self, InstPositions, Opened, Rings};
 use super::roles::RoleSet;
 use super::skew::rendezvous_waits;
@@ -99,25 +99,25 @@ fn plan_rendezvous_of(
 }
 
 /// The phase that stands for a rendezvous: that before which it is, or one after all of these for each load.
-fn phase_id(before: Before, phases: usize) -> PhaseId {
+fn phase_id(before: SyncPoint, phases: usize) -> PhaseId {
     match before {
-        Before::Phase(phase) => phase,
-        Before::Load(load) => PhaseId(phases + load.index()),
+        SyncPoint::Phase(phase) => phase,
+        SyncPoint::Load(load) => PhaseId(phases + load.index()),
     }
 }
 
 /// The rendezvous that a phase stands for.
-fn before(id: PhaseId, phases: usize) -> Before {
+fn before(id: PhaseId, phases: usize) -> SyncPoint {
     match id.index().checked_sub(phases) {
-        None => Before::Phase(id),
-        Some(load) => Before::Load(LoadId(load)),
+        None => SyncPoint::Phase(id),
+        Some(load) => SyncPoint::Load(LoadId(load)),
     }
 }
 
 /// All rendezvous of `roles` as if they were the arms of one ring.
 fn as_ring(tree: &Tree, sites: &InstPositions, rings: &Rings, plan: &Plan, roles: RoleSet) -> Rings {
     let syncs = &plan.syncs;
-    let who = |before: Before| {
+    let who = |before: SyncPoint| {
         syncs
             .participants
             .get(&before)
@@ -130,14 +130,14 @@ fn as_ring(tree: &Tree, sites: &InstPositions, rings: &Rings, plan: &Plan, roles
         .opened
         .iter()
         .flat_map(|(&block, opens)| opens.iter().map(move |&(inst, _, phase)| (block, inst, phase)));
-    let meets = |phase: PhaseId| syncs.phases[phase].barrier && who(Before::Phase(phase)) == roles;
+    let meets = |phase: PhaseId| syncs.phases[phase].barrier && who(SyncPoint::Phase(phase)) == roles;
     for (block, inst, phase) in opens.filter(|&(.., phase)| meets(phase)) {
         opened.entry(block).or_default().push((inst, THE_RING, phase));
     }
-    let meets = |load: LoadId| syncs.loads[load].barrier && who(Before::Load(load)) == roles;
+    let meets = |load: LoadId| syncs.loads[load].barrier && who(SyncPoint::Load(load)) == roles;
     for load in syncs.loads.ids().filter(|&load| meets(load)) {
         let (block, inst) = sites.load[load];
-        let id = phase_id(Before::Load(load), plan.phases.len());
+        let id = phase_id(SyncPoint::Load(load), plan.phases.len());
         opened.entry(block).or_default().push((inst, THE_RING, id));
     }
     for opened in opened.values_mut() {

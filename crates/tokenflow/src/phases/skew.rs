@@ -147,7 +147,7 @@ mod tests {
     use crate::oracle::generate::config;
     use crate::phases::hazards::{RequiredSync, Syncs};
     use crate::phases::ids::{IndexVec, PhiId, RingId};
-    use crate::phases::plan::{Before, Phi, Rendezvous, Ring};
+    use crate::phases::plan::{Phi, Rendezvous, Ring, SyncPoint};
     use crate::phases::test_trees::{ALL, Build, Event, FirstSteps, any_tree};
     use crate::phases::tree::Trips;
     use crate::program::Token;
@@ -189,7 +189,7 @@ mod tests {
                 1,
             ),
             rendezvous: vec![Rendezvous {
-                before: Before::Phase(PhaseId(0)),
+                before: SyncPoint::Phase(PhaseId(0)),
                 ring: 0,
                 number: None,
                 waits: true,

@@ -7,7 +7,7 @@
 use super::affine::{AffineExpr, Symbol};
 use super::ids::{BlockId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId, RingId};
 use super::partition::{MAX_PHASE_BYTES, PhaseValue};
-use super::plan::{Before, Phase, Plan};
+use super::plan::{Phase, Plan, SyncPoint};
 use super::rings::{InstPositions, MAX_DEPTH};
 use super::roles::RoleSet;
 use super::tree::{Tree, Trips};
@@ -256,10 +256,12 @@ impl Verifier<'_> {
         let syncs = &self.plan.syncs;
         let phases = syncs.phases.with_ids().filter(|(_, sync)| sync.barrier);
         let loads = syncs.loads.with_ids().filter(|(_, sync)| sync.barrier);
-        let phases = phases.map(|(phase, _)| Before::Phase(phase));
-        let barriers: BTreeSet<Before> = phases.chain(loads.map(|(load, _)| Before::Load(load))).collect();
+        let phases = phases.map(|(phase, _)| SyncPoint::Phase(phase));
+        let barriers: BTreeSet<SyncPoint> = phases
+            .chain(loads.map(|(load, _)| SyncPoint::Load(load)))
+            .collect();
         let all = || self.plan.rendezvous.iter();
-        let rendezvous: BTreeSet<Before> = all().map(|rendezvous| rendezvous.before).collect();
+        let rendezvous: BTreeSet<SyncPoint> = all().map(|rendezvous| rendezvous.before).collect();
         ensure!(
             barriers == rendezvous && all().count() == rendezvous.len(),
             "barriers and rendezvous differ"
@@ -278,8 +280,8 @@ impl Verifier<'_> {
                 "those who arrive at a rendezvous are not those who meet there"
             );
             let block = match rendezvous.before {
-                Before::Phase(phase) => self.plan.phases[phase].open_block,
-                Before::Load(load) => self.sites.load[load].0,
+                SyncPoint::Phase(phase) => self.plan.phases[phase].open_block,
+                SyncPoint::Load(load) => self.sites.load[load].0,
             };
             for op in self.ops_around(block) {
                 ensure!(

@@ -9,7 +9,7 @@ use super::{Options, QueuePlacer};
 use crate::automaton::{Automaton, AwaitOutcome, Body, State};
 use crate::compare::Translation;
 use crate::counts::{QueueSolution, counts, wait_of};
-use crate::eval::{Evaluator, N};
+use crate::eval::{Evaluator, WaitCount};
 use crate::program::{Await, Commits};
 use crate::straight_line::{StraightLine, differences};
 use rustc_hash::FxHashMap;
@@ -39,7 +39,7 @@ pub(super) struct IncrementalSolver<'a> {
 pub(super) struct KnownRun {
     commits: Commits,
     /// The counts.
-    n: Vec<N>,
+    n: Vec<WaitCount>,
     /// For each step, its letter and action.
     letters: Vec<u32>,
     actions: Vec<u32>,
@@ -49,7 +49,7 @@ pub(super) struct KnownRun {
     /// The place of the automaton for comparisons.
     for_trials: usize,
     /// The counts of a trial, at the awaits of the steps that it ran.
-    trial: Vec<N>,
+    trial: Vec<WaitCount>,
     /// For the states before a step and another letter there, the steps in which something was found to be forced more.
     rejected: FxHashMap<(State, State, u32), Range<usize>>,
 }

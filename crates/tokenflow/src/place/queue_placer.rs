@@ -11,7 +11,7 @@ use super::token_classes::TokenClasses;
 use crate::automaton::{Automaton, Body};
 use crate::compare::{Comparison, EarlyExit, Translation, compare, read_counts};
 use crate::counts::{QueueSolution, counts, solve_indexed, solve_unless_uncovered};
-use crate::eval::N;
+use crate::eval::WaitCount;
 use crate::program::{Await, CommitRules, Commits, Item, Program, Queue, Slot};
 use crate::program_info::ProgramInfo;
 use crate::solve::Options;
@@ -361,9 +361,9 @@ impl<'p> QueuePlacer<'p> {
 
 /// The counts of every await.
 pub(super) struct Counts {
-    done: Vec<N>,
+    done: Vec<WaitCount>,
     /// Those that reads wait for.
-    reads: Vec<N>,
+    reads: Vec<WaitCount>,
 }
 
 impl Counts {
@@ -385,7 +385,7 @@ impl Counts {
 
     /// Returns the counts of a program in which await `i` is what `originals[i]` is here.
     pub fn pick(&self, originals: &[Await]) -> Self {
-        let pick = |counts: &[N]| originals.iter().map(|w| counts[w.0 as usize]).collect();
+        let pick = |counts: &[WaitCount]| originals.iter().map(|w| counts[w.0 as usize]).collect();
         Self {
             done: pick(&self.done),
             reads: pick(&self.reads),

@@ -1,7 +1,7 @@
 //! The table of all events of a problem: who produces and consumes them, and their effects on the pressure.
 
 use super::graph::Lists;
-use super::{Dependence, Events, Pair, Problem};
+use super::{Dependence, EventModel, Pair, Problem};
 use crate::ids::Id;
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ pub(super) struct NewEvent {
 }
 
 impl EventTable {
-    pub fn new(problem: &Problem, events: Events) -> Self {
+    pub fn new(problem: &Problem, events: EventModel) -> Self {
         let groups = groups(problem, events);
         let inner = problem.operations.iter();
         let inner = inner.flat_map(|operation| operation.inner_peaks.keys().copied());
@@ -155,7 +155,7 @@ impl EventTable {
 }
 
 /// The pair of each event, and the dependences that make it: those of the least distance.
-fn groups(problem: &Problem, events: Events) -> Vec<(Pair, Vec<Dependence>)> {
+fn groups(problem: &Problem, events: EventModel) -> Vec<(Pair, Vec<Dependence>)> {
     let with_pairs = problem
         .dependences
         .iter()
@@ -165,7 +165,7 @@ fn groups(problem: &Problem, events: Events) -> Vec<(Pair, Vec<Dependence>)> {
     edges.dedup();
     let mut groups: Vec<(Pair, Vec<Dependence>)> = Vec::new();
     for (pair, edge) in edges {
-        if events == Events::Pair
+        if events == EventModel::Pair
             && let Some((last_pair, last)) = groups.last_mut()
             && *last_pair == pair
             && last[0].from == edge.from

@@ -17,7 +17,7 @@ use super::event_pressure::EventPressure;
 use super::events::EventTable;
 use super::graph::Graph;
 use super::makespan::Clock;
-use super::{InvalidProblem, Issue, OperationId, Options, Problem};
+use super::{InvalidProblem, IssueModel, OperationId, Options, Problem};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -87,7 +87,7 @@ pub(super) struct Input<'a> {
     pub problem: &'a Problem,
     pub graph: &'a Graph,
     pub table: &'a EventTable,
-    pub issue: Issue,
+    pub issue: IssueModel,
 }
 
 impl Strategy {

@@ -2,7 +2,7 @@
 //! makespan.
 
 use super::graph::Graph;
-use super::{Issue, OperationId, Problem};
+use super::{IssueModel, OperationId, Problem};
 use crate::ids::Id;
 
 /// What is known of time after a prefix of an order.
@@ -61,7 +61,7 @@ impl Clock {
         &mut self,
         problem: &Problem,
         graph: &Graph,
-        issue: Issue,
+        issue: IssueModel,
         op: usize,
         trail: &mut Vec<u64>,
     ) -> ClockUndo {
@@ -76,7 +76,7 @@ impl Clock {
             trail.push(self.free[engine.index()]);
             self.free[engine.index()] = start.saturating_add(operation.occupancy);
         }
-        if issue == Issue::Order {
+        if issue == IssueModel::Order {
             self.issue = start;
         }
         self.finish[op] = start.saturating_add(operation.latency);

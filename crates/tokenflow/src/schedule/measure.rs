@@ -1,7 +1,7 @@
 //! Measures what an order costs: the definitions of [`super`], word for word. It shares no code with what
 //! looks for orders.
 
-use super::{Dependence, Events, Issue, Objective, OperationId, Options, Pair, Problem};
+use super::{Dependence, EventModel, IssueModel, Objective, OperationId, Options, Pair, Problem};
 use crate::ids::Id;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +92,7 @@ fn positions(problem: &Problem, order: &[OperationId]) -> Result<Vec<usize>, Inv
 
 /// The peak of each pair. The points of time are the start (0) and, of the operation at position `i`, inside (`2 i + 1`) and
 /// after (`2 i + 2`).
-fn peaks(problem: &Problem, events: Events, positions: &[usize]) -> BTreeMap<Pair, u64> {
+fn peaks(problem: &Problem, events: EventModel, positions: &[usize]) -> BTreeMap<Pair, u64> {
     let inside = |operation: OperationId| 2 * positions[operation.index()] + 1;
     let after = |operation: OperationId| 2 * positions[operation.index()] + 2;
     let end = 2 * positions.len() + 1;
@@ -138,12 +138,12 @@ fn peaks(problem: &Problem, events: Events, positions: &[usize]) -> BTreeMap<Pai
 }
 
 /// The dependences that make an event, by event.
-fn groups(problem: &Problem, events: Events) -> Vec<Vec<Dependence>> {
+fn groups(problem: &Problem, events: EventModel) -> Vec<Vec<Dependence>> {
     let makes_event = |edge: &&Dependence| edge.pair.is_some_and(|pair| pair.from != pair.to);
     let edges: BTreeSet<Dependence> = problem.dependences.iter().filter(makes_event).copied().collect();
     match events {
-        Events::Edge => edges.into_iter().map(|edge| vec![edge]).collect(),
-        Events::Pair => {
+        EventModel::Edge => edges.into_iter().map(|edge| vec![edge]).collect(),
+        EventModel::Pair => {
             let mut groups: BTreeMap<_, Vec<Dependence>> = BTreeMap::new();
             for edge in edges {
                 groups.entry((edge.from, edge.pair)).or_default().push(edge);
@@ -154,7 +154,7 @@ fn groups(problem: &Problem, events: Events) -> Vec<Vec<Dependence>> {
 }
 
 /// When each operation starts, and when all are finished and all engines free.
-fn starts(problem: &Problem, issue: Issue, order: &[OperationId]) -> (Vec<u64>, u64) {
+fn starts(problem: &Problem, issue: IssueModel, order: &[OperationId]) -> (Vec<u64>, u64) {
     let mut inputs = vec![Vec::new(); problem.operations.len()];
     for wait in problem.dependences.iter().filter(|wait| wait.distance == 0) {
         inputs[wait.to.index()].push(wait.from);
@@ -171,7 +171,7 @@ fn starts(problem: &Problem, issue: Issue, order: &[OperationId]) -> (Vec<u64>, 
         for engine in &operation.engines {
             start = start.max(free_at.get(engine).copied().unwrap_or(0));
         }
-        if issue == Issue::Order {
+        if issue == IssueModel::Order {
             start = start.max(last_issue);
             last_issue = start;
         }

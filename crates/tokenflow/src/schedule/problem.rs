@@ -1,6 +1,6 @@
 //! The input: the operations of a block, their dependences, and the limits of events.
 
-use super::Events;
+use super::EventModel;
 use crate::ids::{Id, IndexVec, ids};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,7 +169,7 @@ impl Problem {
     /// be met of the part can't be met of the whole: an order of the whole, without the others, is one of the part, and at each
     /// point of it no more events are live.
     #[must_use]
-    pub(super) fn restrict(&self, kept: &[OperationId], events: Events) -> Self {
+    pub(super) fn restrict(&self, kept: &[OperationId], events: EventModel) -> Self {
         let mut number = vec![None; self.operations.len()];
         for (new, old) in kept.iter().enumerate() {
             number[old.index()] = Some(OperationId(new));
@@ -182,7 +182,7 @@ impl Problem {
         };
         let mut groups: BTreeMap<_, Vec<&Dependence>> = BTreeMap::new();
         for (place, dependence) in self.dependences.iter().enumerate() {
-            let place = if events == Events::Edge { place } else { 0 };
+            let place = if events == EventModel::Edge { place } else { 0 };
             let group = groups.entry((dependence.from, dependence.pair, place));
             group.or_default().push(dependence);
         }

@@ -19,7 +19,7 @@ use super::event_pressure::EventPressure;
 use super::events::EventTable;
 use super::graph::Graph;
 use super::makespan::Clock;
-use super::{Issue, OperationId, Problem};
+use super::{IssueModel, OperationId, Problem};
 use crate::ids::Id;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -59,7 +59,7 @@ pub(super) struct Search<'a> {
     problem: &'a Problem,
     graph: &'a Graph,
     table: &'a EventTable,
-    issue: Issue,
+    issue: IssueModel,
     target: Target,
     /// What each peak is at least.
     least_peaks: Vec<u64>,
@@ -85,7 +85,7 @@ impl<'a> Search<'a> {
         problem: &'a Problem,
         graph: &'a Graph,
         table: &'a EventTable,
-        issue: Issue,
+        issue: IssueModel,
         least_peaks: Vec<u64>,
         budget: u64,
     ) -> Self {

@@ -1,7 +1,7 @@
 //! Improves an order that is too long to be searched as a whole: exact search in windows.
 //!
 //! A **window** is a run of operations of the order. What is before it gives it a start: which events are live, when engines and inputs are
-//! free. What is after it stays in order, so how long after each operation of the window everything behind it ends can be told in
+//! free. What is after it stays in order, so how long after each operation of the window everything after it ends can be told in
 //! advance: that is the operation's *rest*, along dependences, engines and issue. So the window is a block of its own, of which
 //! [`Search`] finds the best order: first by the excess within it, then by the latest end of what it holds up. Neither can make
 //! the whole worse, but for what is less of one pair and more of another one, which is looked at in the end.
@@ -17,7 +17,7 @@ use super::events::{EventTable, NewEvent};
 use super::graph::{Graph, sort};
 use super::makespan::Clock;
 use super::search::{Answer, Search, Target};
-use super::{Issue, Objective, Operation, OperationId, Problem};
+use super::{IssueModel, Objective, Operation, OperationId, Problem};
 use crate::ids::Id;
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(super) struct FullProblem<'a> {
     pub problem: &'a Problem,
     pub graph: &'a Graph,
     pub table: &'a EventTable,
-    pub issue: Issue,
+    pub issue: IssueModel,
     pub objective: Objective,
 }
 
@@ -229,7 +229,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The time from the start of `op` to the end of all that is behind it, if `on_engine` and `next` say that of the next operation
+    /// The time from the start of `op` to the end of all that is after it, if `on_engine` and `next` say that of the next operation
     /// of each engine and of all; users count where `counts` says so.
     fn rest(&self, op: usize, on_engine: &[u64], next: u64, counts: impl Fn(usize) -> bool) -> u64 {
         let FullProblem {
@@ -243,7 +243,7 @@ impl<'a> Sweep<'a> {
         let users = users.map(|&user| own.latency.saturating_add(self.late[user]));
         let engines = own.engines.iter();
         let engines = engines.map(|engine| own.occupancy.saturating_add(on_engine[engine.index()]));
-        let behind = if issue == Issue::Order { next } else { 0 };
+        let behind = if issue == IssueModel::Order { next } else { 0 };
         let rest = graph.rests[op].max(behind);
         users.chain(engines).fold(rest, u64::max)
     }
@@ -442,7 +442,7 @@ impl<'a> Sweep<'a> {
 
 impl WindowProblem {
     /// The excess within the window, and the latest end of what it holds up.
-    fn measure(&self, issue: Issue, order: &[usize]) -> (u64, u64) {
+    fn measure(&self, issue: IssueModel, order: &[usize]) -> (u64, u64) {
         let mut pressure = EventPressure::new(&self.table);
         let mut peaks = pressure.live.clone();
         let mut clock = self.clock.clone();

@@ -2,7 +2,7 @@
 //! shared memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tokenflow::packing::flow_graph::{FlowGraph, Node, Until};
+use tokenflow::packing::flow_graph::{AccessEnd, FlowGraph, Node};
 
 /// A linear congruential generator.
 pub struct Random(pub u64);
@@ -137,11 +137,11 @@ impl Walk {
             let id = self.accesses.len();
             self.accesses.push(Access {
                 buffer: issue.buffer,
-                group: matches!(issue.until, Until::Queue(_)).then_some(true),
+                group: matches!(issue.until, AccessEnd::Queue(_)).then_some(true),
                 write: issue.write,
                 complete: false,
             });
-            if let Until::Tokens(tokens) = &issue.until {
+            if let AccessEnd::Tokens(tokens) = &issue.until {
                 for &token in tokens {
                     self.tokens.insert(token, BTreeSet::from([id]));
                 }

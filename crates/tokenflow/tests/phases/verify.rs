@@ -2,8 +2,8 @@
 
 use tokenflow::Token;
 use tokenflow::phases::{
-    AffineExpr, AwaitId, Before, Block, BlockId, Buffer, Edge, Inst, Load, LoadId, PhaseId, PhaseValue,
-    PhiId, Plan, RegionOp, RegionOpId, RingId, Symbol, Tree, Trips, plan,
+    AffineExpr, AwaitId, Block, BlockId, Buffer, Edge, Inst, Load, LoadId, PhaseId, PhaseValue, PhiId, Plan,
+    RegionOp, RegionOpId, RingId, Symbol, SyncPoint, Tree, Trips, plan,
 };
 
 /// A load, and a loop that awaits the last load and starts the next one: a phi, and two phases on one ring.
@@ -203,7 +203,7 @@ fn rendezvous() {
         plan.rendezvous.push(twice);
     });
     refused("barriers and rendezvous differ", |plan, _| {
-        plan.rendezvous[0].before = Before::Load(LoadId(0));
+        plan.rendezvous[0].before = SyncPoint::Load(LoadId(0));
     });
     refused("is on no ring", |plan, _| plan.rendezvous[0].ring = NONE);
     refused("those who arrive", |plan, _| {

@@ -2,8 +2,8 @@
 
 use super::generate::numbers;
 use tokenflow::schedule::{
-    EngineId, Events, InvalidProblem, Issue, Objective, Operation, OperationId, Options, Problem, Proven,
-    infeasible_subset, measure, solve,
+    EngineId, EventModel, InvalidProblem, IssueModel, Objective, Operation, OperationId, Options, Problem,
+    Proven, infeasible_subset, measure, solve,
 };
 
 const LOADS: EngineId = EngineId(0);
@@ -144,7 +144,7 @@ fn five_loads_and_all_pairwise_adds() {
     assert_eq!(schedule.proven, Proven::Order);
     // One for each use. With two loads in and their add done, six are live, and the third load makes it ten.
     let edges = Options {
-        events: Events::Edge,
+        events: EventModel::Edge,
         ..events()
     };
     let schedule = solve(&block.0, &edges).unwrap();
@@ -162,7 +162,7 @@ fn two_producers_each_with_a_consumer() {
     let second = block.op(LOADS, 10, &[]);
     let of_second = block.op(MATH, 10, &[second]);
     block.op(MATH, 10, &[of_first, of_second]);
-    for issue in [Issue::Engine, Issue::Order] {
+    for issue in [IssueModel::Engine, IssueModel::Order] {
         let options = Options {
             issue,
             ..Options::default()

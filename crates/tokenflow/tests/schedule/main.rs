@@ -63,7 +63,7 @@ fn excess_of(problem: &Problem, options: &Options, kept: &[OperationId]) -> u64 
     part.dependences.retain(|edge| {
         let same = groups.iter().filter(|other| {
             let is_same = other.from == edge.from && other.pair == edge.pair;
-            is_same && (options.events == tokenflow::schedule::Events::Pair || *other == edge)
+            is_same && (options.events == tokenflow::schedule::EventModel::Pair || *other == edge)
         });
         let nearest = same.clone().map(|other| other.distance).min();
         let mut counted = same.filter(|other| Some(other.distance) == nearest);

@@ -5,8 +5,8 @@ use proptest::test_runner::TestRng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tokenflow::Token;
 use tokenflow::phases::{
-    AccessKind, AffineExpr, AwaitId, Before, BlockId, Buffer, Inst, LoadId, PhaseId, PhaseValue, Plan,
-    RegionOpId, RequiredSync, RoleSet, Symbol, Tree, Trips,
+    AccessKind, AffineExpr, AwaitId, BlockId, Buffer, Inst, LoadId, PhaseId, PhaseValue, Plan, RegionOpId,
+    RequiredSync, RoleSet, Symbol, SyncPoint, Tree, Trips,
 };
 
 /// Who does something.
@@ -42,7 +42,7 @@ pub enum What {
     /// These loads have landed.
     Awaited(Vec<usize>),
     /// Marks the place of a sync.
-    Met(Before),
+    Met(SyncPoint),
 }
 
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ impl Tracer<'_> {
     }
 
     /// Threads pass on what they wrote and arrive; the issuing thread waits for them.
-    fn sync(&mut self, sync: RequiredSync, before: Before) -> Result<(), String> {
+    fn sync(&mut self, sync: RequiredSync, before: SyncPoint) -> Result<(), String> {
         let who = self
             .plan
             .syncs
@@ -195,7 +195,7 @@ impl Tracer<'_> {
             let before = (ring, number % depth);
             self.push(Who::Issuer, What::Wait(before, number / depth % 2 == 0));
         }
-        self.sync(plan.syncs.phases[id], Before::Phase(id))?;
+        self.sync(plan.syncs.phases[id], SyncPoint::Phase(id))?;
         if let Some(bytes) = phase.bytes {
             self.push(Who::Issuer, What::Expect((ring, number % depth), bytes, true));
         }
@@ -211,7 +211,7 @@ impl Tracer<'_> {
     }
 
     fn load(&mut self, load: LoadId, token: Token) -> Result<(), String> {
-        self.sync(self.plan.syncs.loads[load], Before::Load(load))?;
+        self.sync(self.plan.syncs.loads[load], SyncPoint::Load(load))?;
         let mut phases = self.plan.phases.with_ids();
         let phase = phases.find(|(_, phase)| phase.loads.contains(&load));
         let (id, phase) = phase.ok_or("a load has no phase")?;
@@ -319,8 +319,8 @@ pub fn arrivals(
     tree: &Tree,
     plan: &Plan,
     events: &[Event],
-    all: &mut Vec<(Before, u32)>,
-    needed: &mut Vec<(Before, u32)>,
+    all: &mut Vec<(SyncPoint, u32)>,
+    needed: &mut Vec<(SyncPoint, u32)>,
 ) {
     let mut busy: BTreeMap<u32, bool> = BTreeMap::new();
     for event in events {
