@@ -7,10 +7,11 @@
 //! divergent region. It *separates* what is before it from what comes after: of an asynchronous access the end from what comes
 //! later, the issue from what came before.
 //!
-//! **Warps.** Where a warp's number decides which path it takes, a step is for all threads of some warps. What these begin is in flight for
-//! them. What all threads have begun together is over for the warps that await it, and exposed to others, until they do or a barrier comes. A
-//! barrier of these warps alone separates what they do themselves. Where paths meet again, all of them have been taken: what warps know there
-//! is what they know from any.
+//! **Warps.** Where a warp's number decides which path it takes, a step is for all threads of some warps.
+//! What these begin is in flight for them. What all threads have begun together is over for the warps that
+//! await it, and exposed to others, until they do or a barrier comes. A barrier of these warps alone
+//! separates what they do themselves. Where paths meet again, all of them have been taken: what warps know
+//! there is what they know from any.
 //!
 //! **Steps**, in the order in which they run:
 //!
@@ -38,7 +39,8 @@
 //! one path, after which it is not followed on. The hitting set is exact within a budget for each part that
 //! shares no place with the others; beyond, it is the best that was found.
 //!
-//! What comes out is held against brute force: `tests/barriers`; with paths for some warps, against simulated runs (`crates/sim/tests/roles.rs`).
+//! What comes out is held against brute force: `tests/barriers`; with paths for some warps, against simulated
+//! runs (`crates/sim/tests/roles.rs`).
 
 mod conflict_relation;
 mod distance;

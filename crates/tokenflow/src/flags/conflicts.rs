@@ -1,8 +1,9 @@
 //! Builds the conflict graph: which events can't share an id.
 //!
-//! Where all events of a pair of engines are in one block that is executed once, binary flags get their ids on the way
-//! ([`intervals`](super::interval_coloring)): thousands that are set at a time make millions of conflicts. Counting flags have none there, since
-//! one that is set later and waited for earlier implies the other.
+//! Where all events of a pair of engines are in one block that is executed once, binary flags get their ids
+//! on the way ([`interval_coloring`](super::interval_coloring)): thousands that are set at a time make
+//! millions of conflicts. Counting flags have none there, since one that is set later and waited for earlier
+//! implies the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 

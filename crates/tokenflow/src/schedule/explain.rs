@@ -1,9 +1,10 @@
 //! Explains why limits can't be met: finds an irreducible infeasible subset of the operations.
 //!
-//! A set of operations shows it if the part of the problem that is about them (`Problem::restrict`) has no order without excess.
-//! Of a set that does, each larger one does. So a set is minimal by inclusion if it shows it no longer without any one of its
-//! operations, and one is found by leaving out pieces, smaller and smaller, and at last one operation after another. It starts from what a bound is about, or from all
-//! operations, if they are few enough to be searched.
+//! A set of operations is infeasible if the part of the problem that is about them (`Problem::restrict`) has
+//! no order without excess. If a set is, each larger one is. So a set is irreducible if it is feasible
+//! without any one of its operations, and one is found by leaving out pieces, smaller and smaller, and at
+//! last one operation after another. It starts from what a bound is about, or from all operations, if they
+//! are few enough to be searched.
 
 use super::bounds;
 use super::events::EventTable;

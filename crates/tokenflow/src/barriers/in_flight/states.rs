@@ -1,6 +1,5 @@
 //! The states of accesses in flight at a step: keeps a set of those seen, forgets tokens where there are too
-//! many,
-//! and merges the states of warps that reconverge.
+//! many, and merges the states of warps that reconverge.
 
 use super::super::graph::AccessId;
 use super::InFlightAccess;
