@@ -34,7 +34,7 @@ use async_mlir::ir::Op;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use convert::{Conversions, TokenSources};
 use counted_queue::CountedQueue;
-use tokenflow::lift::{Lifted, TokensOf, complete_no_more, lift};
+use tokenflow::lift::{LiftedQueue, TokensOf, lift, round_trip_completes_no_more};
 
 /// The pass.
 pub struct GroupsToTokens;
@@ -186,7 +186,7 @@ impl<'c> Refusal<'c> {
 }
 
 /// Puts a queue of `code` into token form.
-fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<Lifted, Refusal<'_>> {
+fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<LiftedQueue, Refusal<'_>> {
     counted_queue::check(code, queue)?;
     let refusal = match lift_operations(code, queue, options.weaken) {
         Err(refusal) if options.group_tokens => refusal,
@@ -202,7 +202,7 @@ fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<Lifte
 }
 
 /// Puts a queue into token form, with tokens of its operations.
-fn lift_operations(code: Op<'_>, queue: GroupQueue, weaken: bool) -> Result<Lifted, Refusal<'_>> {
+fn lift_operations(code: Op<'_>, queue: GroupQueue, weaken: bool) -> Result<LiftedQueue, Refusal<'_>> {
     let hoisted = hoist_stores::hoist(code, queue)?;
     let lifted = CountedQueue::read(code, queue, weaken).and_then(|counted| {
         let (lifted, converted) = with_operations(code, &counted)?;
@@ -224,7 +224,7 @@ fn lift_operations(code: Op<'_>, queue: GroupQueue, weaken: bool) -> Result<Lift
 fn with_operations<'c>(
     code: Op<'c>,
     counted: &CountedQueue<'c>,
-) -> Result<(Lifted, Conversions<'c>), Refusal<'c>> {
+) -> Result<(LiftedQueue, Conversions<'c>), Refusal<'c>> {
     let (program, number, shapes) = (&counted.skeleton.program, counted.number, &counted.shapes);
     let converted = Conversions::new(counted)?;
     let weak = counted.accesses.as_ref();
@@ -236,7 +236,7 @@ fn with_operations<'c>(
         if refusal.is_some() {
             break;
         }
-        if complete_no_more(program, number, shapes, &lifted) {
+        if round_trip_completes_no_more(program, number, shapes, &lifted) {
             return Ok((lifted, converted));
         }
     }
@@ -247,7 +247,7 @@ fn with_operations<'c>(
 }
 
 /// The queue with tokens of its groups, if they can have any.
-fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(CountedQueue<'c>, Lifted)> {
+fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(CountedQueue<'c>, LiftedQueue)> {
     let counted = CountedQueue::read(code, queue, false).ok()?;
     if !convert::groups_can_have_tokens(&counted) {
         return None;
@@ -259,7 +259,11 @@ fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(CountedQueue<'c>,
 }
 
 /// Returns an error if `code` is no kernel and may return with something in flight, which a caller may wait for.
-fn leaves_nothing<'c>(code: Op<'c>, counted: &CountedQueue<'c>, lifted: &Lifted) -> Result<(), Refusal<'c>> {
+fn leaves_nothing<'c>(
+    code: Op<'c>,
+    counted: &CountedQueue<'c>,
+    lifted: &LiftedQueue,
+) -> Result<(), Refusal<'c>> {
     if !code.is_function() || is_kernel(code) {
         return Ok(());
     }

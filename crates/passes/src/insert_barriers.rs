@@ -103,13 +103,13 @@ pub(crate) fn derive<'c>(
     let mut graph = read(function, keep)?;
     let kept = kept_barriers::keep(&mut graph, keep);
     let placement = place(&graph.kernel);
-    if is_helper(function) && !(placement.barriers.is_empty() && placement.overlaps.is_empty()) {
+    if is_helper(function) && !(placement.barriers.is_empty() && placement.races.is_empty()) {
         let message = "is called, perhaps by some threads only: its barriers stay, and none is inserted";
         let help = "run --gpux-inline-calls first";
         Diagnostic::remark(function, message).note(function, help).emit();
         return Ok(Derived::default());
     }
-    races::report(function, &graph, &placement.overlaps, dropped.is_some())?;
+    races::report(function, &graph, &placement.races, dropped.is_some())?;
     let inserted = placement.barriers.len();
     let gone: Vec<Op> = graph
         .barriers

@@ -25,7 +25,7 @@ use async_mlir::ir::Op;
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use program::Reader;
 use std::fmt::Write;
-use tokenflow::flags::{EngineId, Event, Kind, Options, OverLimit, Purpose, Usage, plan};
+use tokenflow::flags::{EngineId, Event, FlagKind, Options, OverLimit, Purpose, Usage, plan};
 use tokenflow::schedule::{Limits, Pair};
 
 /// The pass.
@@ -83,9 +83,9 @@ impl Pass for InsertFlags {
         let budget = read_count(root, cx, "budget", "events")?;
         let budget = usize::try_from(budget).unwrap_or(usize::MAX);
         let kind = if cx.str("flags") == "counting" {
-            Kind::Counting
+            FlagKind::Counting
         } else {
-            Kind::Binary
+            FlagKind::Binary
         };
         let ops = root.self_and_nested();
         if let Some(flag) = ops

@@ -26,7 +26,9 @@ use crate::utils::chip::sm_of;
 use async_mlir::ir::{Op, Region};
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashMap;
-use tokenflow::schedule::{Events, Issue, Objective, OperationId, Options, Proven, measure, solve, unmet};
+use tokenflow::schedule::{
+    EventModel, IssueModel, Objective, OperationId, Options, Proven, infeasible_subset, measure, solve,
+};
 
 /// The pass.
 pub struct GpuxSchedule;
@@ -163,7 +165,7 @@ fn run_block<'c>(
     // What does not fit inside of an operation was told there.
     let is_unmet = schedule.cost.excess > block.excess_inside();
     let shown = is_unmet
-        .then(|| unmet(&block.problem, options).ok().flatten())
+        .then(|| infeasible_subset(&block.problem, options).ok().flatten())
         .flatten();
     if is_changed || is_unmet {
         let details = |order: &[_]| measure(&block.problem, options, order).unwrap_or_default();
@@ -212,14 +214,14 @@ fn read_options<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassE
             Objective::Latency
         },
         events: if cx.str("events") == "edge" {
-            Events::Edge
+            EventModel::Edge
         } else {
-            Events::Pair
+            EventModel::Pair
         },
         issue: if cx.str("issue") == "engine" {
-            Issue::Engine
+            IssueModel::Engine
         } else {
-            Issue::Order
+            IssueModel::Order
         },
         budget: read_count(root, cx, "budget", "prefixes")?,
     })

@@ -1,4 +1,4 @@
-//! The body of a straight line as an automaton, of which only the part is built that is run.
+//! Runs a single-block body as a finite automaton that is built lazily: only the part that is run.
 //!
 //! Unrolled and inlined code repeats itself, and so do the states before its steps: what a step does to a state is worked
 //! out once, and looked up for each further copy of the step, with each placement that is tried.
@@ -15,19 +15,19 @@
 //! Cost: a step whose letter was read in the same state before costs a lookup or two, any other one a run of the evaluator
 //! or of the comparison, on this step alone.
 
+mod cached_map;
 mod classes;
 mod interner;
-mod last_first;
 mod pairs;
-mod whole;
+mod whole_body;
 
 pub(crate) use interner::Interner;
 pub(crate) use pairs::PairAutomaton;
 
-use self::last_first::LastFirst;
-use self::whole::Recent;
+use self::cached_map::CachedMap;
+use self::whole_body::Recent;
 use crate::age::Age;
-use crate::eval::{CompletionKind, Evaluator, N, NO_WAIT};
+use crate::eval::{CompletionKind, Evaluator, NO_WAIT, WaitCount};
 use crate::program::{Commits, Program, Queue};
 use crate::program_info::ProgramInfo;
 use crate::straight_line::StraightLine;
@@ -61,7 +61,7 @@ pub(crate) struct Transition {
 /// What becomes of an await.
 #[derive(Clone, Copy)]
 pub(crate) struct AwaitOutcome {
-    pub n: N,
+    pub n: WaitCount,
     pub age: Age,
     /// True if it is reached with an open group.
     pub open: bool,
@@ -72,10 +72,10 @@ pub(crate) struct Automaton {
     class: Vec<u32>,
     letters: Interner<u32>,
     /// The letter of a class and commits that fit a number.
-    packed: LastFirst<(u32, u32), u32>,
+    packed: CachedMap<(u32, u32), u32>,
     actions: Interner<u32>,
     ages: Interner<Age>,
-    transitions: LastFirst<(State, u32), Transition>,
+    transitions: CachedMap<(State, u32), Transition>,
     awaits: Vec<AwaitOutcome>,
     /// For comparisons.
     pub pairs: Vec<PairAutomaton>,
@@ -91,10 +91,10 @@ impl Automaton {
         Self {
             class: classes::classes(body.program, body.line),
             letters: Interner::new(),
-            packed: LastFirst::default(),
+            packed: CachedMap::default(),
             actions: Interner::new(),
             ages: Interner::new(),
-            transitions: LastFirst::default(),
+            transitions: CachedMap::default(),
             awaits: Vec::new(),
             pairs: Vec::new(),
             recent: VecDeque::new(),
@@ -131,7 +131,7 @@ impl Automaton {
     }
 
     /// The action of a step with this letter and these counts.
-    pub fn action(&mut self, body: Body, step: usize, letter: u32, n: &[N]) -> u32 {
+    pub fn action(&mut self, body: Body, step: usize, letter: u32, n: &[WaitCount]) -> u32 {
         let n = &n[body.line.awaits(step..step + 1)];
         self.words.clear();
         self.words.push(letter);

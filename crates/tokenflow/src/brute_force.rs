@@ -1,4 +1,4 @@
-//! Brute force for unit tests: all states of all executions.
+//! Explores all states of all executions, by brute force, for unit tests.
 
 use crate::oracle::code::{Code, Step};
 use crate::program::{Commits, Program, Queue, Site};

@@ -1,5 +1,4 @@
-//! Copies parts of a program, with numbers of their own: a range of it, or all of it with
-//! iterations of a loop peeled off.
+//! Clones parts of a program, renumbered: a range of it, or all of it with iterations of a loop peeled off.
 
 use crate::program::{
     Await, Block, Commits, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token,

@@ -1,4 +1,4 @@
-//! Compares what two translations of one program force.
+//! Compares what two translations of one program force to be complete.
 //!
 //! Both translations run in lock step over the same paths. A copy instance is known by its age in
 //! either; since instances don't influence each other, the pairs of ages that are reachable at each
@@ -19,7 +19,7 @@ pub(crate) use stepwise::StepwiseComparison;
 
 use self::lockstep::Lockstep;
 use crate::counts::{QueueSolution, counts};
-use crate::eval::N;
+use crate::eval::WaitCount;
 use crate::program::{Await, Commits, Program, Queue, Site};
 use crate::program_info::ProgramInfo;
 use std::collections::BTreeMap;
@@ -28,14 +28,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy)]
 pub(crate) struct Translation<'a> {
     pub commits: &'a Commits,
-    pub n: &'a [N],
+    pub n: &'a [WaitCount],
     /// For operations with two completions, the counts that reads wait for: the smaller ones of both kinds of waits.
-    pub reads: Option<&'a [N]>,
+    pub reads: Option<&'a [WaitCount]>,
 }
 
 impl<'a> Translation<'a> {
     /// A translation in which reads are not looked at.
-    pub fn new(commits: &'a Commits, n: &'a [N]) -> Self {
+    pub fn new(commits: &'a Commits, n: &'a [WaitCount]) -> Self {
         Self {
             commits,
             n,
@@ -152,7 +152,7 @@ pub fn unread_exits(program: &Program, queue: Queue, solution: &QueueSolution) -
 }
 
 /// Returns the counts that reads wait for.
-pub(crate) fn read_counts(solution: &QueueSolution) -> Vec<N> {
+pub(crate) fn read_counts(solution: &QueueSolution) -> Vec<WaitCount> {
     let (waits, reads) = (counts(&solution.waits), counts(&solution.reads));
     waits
         .iter()

@@ -1,4 +1,4 @@
-//! Exact counts for given commits.
+//! Computes exact counts for given commits.
 //!
 //! The counts are a solution of: `n(w)` is the largest count at which await `w` is still sound, all
 //! other counts being what they are. Completions make this non-monotone (a tighter wait completes
@@ -19,7 +19,7 @@
 //! If the rounds run out (see [`Evaluator::relax`]), what remains is sound.
 
 use crate::age::Age;
-use crate::eval::{CompletionKind, Evaluator, Mode, N, NO_WAIT, Outcome, count};
+use crate::eval::{CompletionKind, Evaluator, Mode, NO_WAIT, Outcome, WaitCount, count};
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Target, ensure_sufficient_stack};
 use crate::program_info::{GraphInfo, ProgramInfo};
 use rustc_hash::FxHashSet;
@@ -155,7 +155,7 @@ fn solve_view(mut eval: Evaluator, drop_implied: bool) -> Option<(Vec<Option<Cou
 }
 
 /// Returns the wait with count `n` of an await that is reached with `age`.
-pub(crate) fn wait_of(n: N, age: Age) -> Option<Count> {
+pub(crate) fn wait_of(n: WaitCount, age: Age) -> Option<Count> {
     (n != NO_WAIT).then_some(Count {
         n,
         clamped: age == Age::MANY,
@@ -163,7 +163,7 @@ pub(crate) fn wait_of(n: N, age: Age) -> Option<Count> {
 }
 
 /// Returns the count of every wait.
-pub(crate) fn counts(waits: &[Option<Count>]) -> Vec<N> {
+pub(crate) fn counts(waits: &[Option<Count>]) -> Vec<WaitCount> {
     waits
         .iter()
         .map(|wait| wait.map_or(NO_WAIT, |count| count.n))
@@ -346,7 +346,7 @@ impl<'p> Evaluator<'p> {
                 // Ages shrink as the count grows, so the age found at a larger count is sound.
                 low = low.max(age);
             }
-            candidate = N::try_from(u16::midpoint(u16::from(low), high)).unwrap_or(low);
+            candidate = WaitCount::try_from(u16::midpoint(u16::from(low), high)).unwrap_or(low);
         }
         self.n[w] = low;
         low > old

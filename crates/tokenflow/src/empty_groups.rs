@@ -1,11 +1,11 @@
-//! Commits of the program itself whose group may be empty.
+//! Finds commits of the program itself whose group may be empty.
 //!
-//! From each commit, a search backward through the program without nesting ([`Flat`]): it ends at operations of the queue,
+//! From each commit, a search backward through the program without nesting ([`FlatCfg`]): it ends at operations of the queue,
 //! which make the group nonempty, and comes to a commit or to the start of the program where a path has none of them.
 //!
 //! Cost: for each commit, what lies between it and the operations before it.
 
-use crate::flat::Flat;
+use crate::flat_cfg::FlatCfg;
 use crate::program::{Item, Program, Queue};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -39,7 +39,7 @@ struct Before {
 
 struct Search<'p> {
     program: &'p Program,
-    flat: Flat<'p>,
+    flat: FlatCfg<'p>,
     queue: Queue,
     /// The blocks before each block, where control comes at all.
     before: Vec<Vec<usize>>,
@@ -47,7 +47,7 @@ struct Search<'p> {
 
 impl<'p> Search<'p> {
     fn new(program: &'p Program, queue: Queue) -> Self {
-        let flat = Flat::new(program);
+        let flat = FlatCfg::new(program);
         let mut before = vec![Vec::new(); flat.blocks.len()];
         let (mut seen, mut work) = (FxHashSet::from_iter([0]), vec![0]);
         while let Some(b) = work.pop() {

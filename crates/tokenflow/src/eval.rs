@@ -1,4 +1,4 @@
-//! Runs a program on ages, for one queue.
+//! Evaluates a program on ages, for one queue: an abstract interpretation over the lattice of ages.
 //!
 //! Notation: `n(w)` is the count of await `w`'s wait (or none), the *state* at a point is the age of
 //! every token there, over all paths that lead to it (the minimum).
@@ -29,15 +29,15 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// The count of a wait; [`NO_WAIT`] if there is none.
-pub(crate) type N = u8;
+pub(crate) type WaitCount = u8;
 /// No wait is emitted.
-pub(crate) const NO_WAIT: N = u8::MAX;
+pub(crate) const NO_WAIT: WaitCount = u8::MAX;
 
 /// Steps of a constant-trip loop after which it is treated as one of unknown trip count.
 const STEP_LIMIT: usize = 4096;
 
 /// Returns the count of a wait for a token of this age.
-pub(crate) fn count(age: Age) -> N {
+pub(crate) fn count(age: Age) -> WaitCount {
     match age {
         Age::DONE => NO_WAIT,
         Age::OPEN => 0,
@@ -52,7 +52,7 @@ pub(crate) enum CompletionKind<'p> {
     Done,
     /// That of its reads. What the operation itself waits for has been read, too: the counts are those
     /// of the waits at each await.
-    Read(&'p [N]),
+    Read(&'p [WaitCount]),
 }
 
 impl CompletionKind<'_> {
@@ -111,7 +111,7 @@ pub(crate) struct Evaluator<'p> {
     /// True if waits of the program itself are passed over.
     pub awaits_alone: bool,
     /// `n(w)` of every await.
-    pub n: Vec<N>,
+    pub n: Vec<WaitCount>,
     /// The smallest age measured at every await, or the greatest.
     pub measured: Vec<Age>,
     /// Awaits that were reached with a token whose group is still open, or that has no wait to complete it.
@@ -204,7 +204,7 @@ impl<'p> Evaluator<'p> {
             .is_some_and(|some| !some.contains(&Await(w)));
     }
 
-    fn wait(&mut self, n: N) {
+    fn wait(&mut self, n: WaitCount) {
         if n <= crate::age::MAX_COUNT && !self.mode.ignores_waits() {
             self.tokens.step(|age| age.wait(n));
         }
@@ -244,7 +244,7 @@ impl<'p> Evaluator<'p> {
             }
             Item::Wait { queue, n, read } => {
                 if *queue == self.queue && self.view.sees(*read) && !self.awaits_alone {
-                    self.wait(N::try_from(*n).unwrap_or(NO_WAIT));
+                    self.wait(WaitCount::try_from(*n).unwrap_or(NO_WAIT));
                 }
                 return true;
             }

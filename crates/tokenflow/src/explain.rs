@@ -1,4 +1,4 @@
-//! Why a wait has the count it has: an execution on which one more would be too many.
+//! Explains why a wait has the count it has: finds an execution on which one more would be too many.
 //!
 //! The search runs the program with its waits, following one instance of an awaited operation at a
 //! time, breadth first over (place, iterations of the constant-trip loops around it, the token that
@@ -6,9 +6,9 @@
 //! old as the count: the wait is *bound* there. Cost: the states met, of which there are at most
 //! [`STATES`] before the search gives up.
 
-mod machine;
+mod interpreter;
 
-use self::machine::{Machine, Next, State};
+use self::interpreter::{Interpreter, Next, State};
 use crate::age::Age;
 use crate::compare::read_counts;
 use crate::counts::{QueueSolution, counts};
@@ -52,7 +52,7 @@ pub fn witness(
 ) -> Option<Witness> {
     let waits = if reads { &solution.reads } else { &solution.waits };
     let wait = waits[goal.0 as usize]?;
-    let machine = Machine {
+    let interpreter = Interpreter {
         queue,
         reads,
         commits: &solution.commits,
@@ -65,12 +65,12 @@ pub fn witness(
         goal_count: wait.n,
         numbers: numbers(program),
     };
-    let (site, steps) = machine.search(&program.body)?;
-    let flight = machine.replay(&program.body, &steps);
+    let (site, steps) = interpreter.search(&program.body)?;
+    let in_flight = interpreter.replay(&program.body, &steps);
     Some(Witness {
         site,
         steps,
-        in_flight: flight
+        in_flight: in_flight
             .into_iter()
             .map(|(site, age)| (site, age.groups()))
             .collect(),
@@ -87,11 +87,11 @@ fn numbers(program: &Program) -> FxHashMap<*const Graph, usize> {
     numbers
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// Runs the program along `steps` and on to the await; returns what is in flight there.
     fn replay(&self, body: &Graph, steps: &[Step]) -> Vec<(Site, Age)> {
         let mut state = Self::start(body);
-        state.flight = Some(Vec::new());
+        state.in_flight = Some(Vec::new());
         let mut steps = steps.iter();
         loop {
             let edge = match self.step(&state) {
@@ -110,7 +110,7 @@ impl Machine<'_> {
                 None => break,
             }
         }
-        state.flight.unwrap_or_default()
+        state.in_flight.unwrap_or_default()
     }
 
     fn at_goal(&self, state: &State) -> bool {

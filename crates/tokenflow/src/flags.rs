@@ -1,4 +1,4 @@
-//! Flags between engines: where they are set and waited for, and with which ids.
+//! Places flags between engines: where they are set and waited for, and with which ids.
 //!
 //! The machine has several **engines**, each of which executes its own instructions in program order, and as fast or slow as it
 //! likes. They meet at **flags** alone: `set_flag <a, b, id>` is an instruction of engine `a`, which sets the flag when all that
@@ -15,34 +15,41 @@
 //! - with counting flags, each wait gets the setting that it is for: those that share an id are waited for in the order in which they are set;
 //! - each pair of engines uses the fewest ids for which that is so, or [`Usage::at_least`] says how few could do.
 //!
-//! "No event can go" and "fewest" are exact without branches and loops. Where ways meet, what is known is joined engine by engine: if one way
-//! tells an engine by one event, and the other way by another, it counts as not told. That costs a flag in one of thousands of random programs.
+//! "No event can go" and "fewest" are exact without branches and loops. Where paths meet, what is known is
+//! joined engine by engine: if one path orders an engine by one event, and the other path by another, it
+//! counts as not ordered. That costs a flag in one of thousands of random programs.
 //!
 //! # Control flow
 //!
-//! All engines go the same way through the program. Dependences are between nodes of one block; a node may be a branch or a loop,
+//! All engines take the same path through the program. Dependences are between nodes of one block; a node may be a branch or a loop,
 //! which then stands for whatever is in it. Where a loop carries a dependence from one iteration to the next, its flag is set once
 //! before the loop and waited for once after it, so that each iteration can wait, and each can set.
 //!
 //! # Method
 //!
-//! One walk in program order keeps, for each pair of engines x and y, what of y's work may be unfinished when x's next instruction
-//! begins (`machine.rs`): vector clocks, but for branches, after which that need not be one interval. A loop's body is walked twice, and a loop in the second walk once: the second iteration begins with the least
-//! knowledge of the one before it, and what is known never gets less. So a walk costs O(n d e²) for n nodes, d nested loops, e engines.
+//! One walk in program order keeps, for each pair of engines x and y, what of y's work may be unfinished when
+//! x's next instruction begins (`happens_before.rs`): vector clocks, but for branches, after which that need
+//! not be one interval. A loop's body is walked twice, and a loop in the second walk once: the second
+//! iteration begins with the least knowledge of the one before it, and what is known never gets less. So a
+//! walk costs O(n d e²) for n nodes, d nested loops, e engines.
 //!
-//! 1. `place.rs`: a dependence whose producer may be unfinished when its consumer begins gets an event; at one consumer, latest producer first.
-//! 2. `reuse.rs`: if an event's flag may still be set when it is set again, another event leads back.
-//! 3. `conflicts.rs`, `color.rs`: events of one pair that can't share an id are the edges of a graph; ids are its colors. Without branches and loops that is an
-//!    interval graph (from the setting, until the setting engine knows of the wait), where first fit in program order is optimal (`intervals.rs`).
-//!    Elsewhere it is a circular-arc graph or worse, where coloring is NP-hard: a search with a budget of nodes follows.
+//! 1. `place.rs`: a dependence whose producer may be unfinished when its consumer begins gets an event; at
+//!    one consumer, latest producer first.
+//! 2. `id_reuse.rs`: if an event's flag may still be set when it is set again, another event leads back to
+//!    the engine that sets it.
+//! 3. `conflicts.rs`, `coloring.rs`: events of one pair that can't share an id are the edges of a graph; ids
+//!    are its colors. Without branches and loops that is an interval graph (from the setting, until the
+//!    setting engine knows of the wait), where first fit in program order is optimal
+//!    (`interval_coloring.rs`). Elsewhere it is a circular-arc graph or worse, where coloring is NP-hard: a
+//!    search with a budget of nodes follows.
 
-mod color;
+mod coloring;
 mod conflicts;
-mod intervals;
-mod machine;
+mod happens_before;
+mod id_reuse;
+mod interval_coloring;
 mod place;
-mod ranges;
-mod reuse;
+mod time_set;
 
 use crate::ids::{IndexVec, ids};
 pub use crate::schedule::EngineId;
@@ -193,7 +200,7 @@ pub enum Step {
 
 /// What flags do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Kind {
+pub enum FlagKind {
     /// A flag is set or not. Setting it twice loses one.
     #[default]
     Binary,
@@ -205,7 +212,7 @@ pub enum Kind {
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The kind of flags.
-    pub kind: Kind,
+    pub kind: FlagKind,
     /// The number of flags from one engine to another.
     pub limit: &'a dyn Fn(EngineId, EngineId) -> usize,
     /// How many events the search for fewer ids may look at, again and again, for each pair of engines.
@@ -289,9 +296,9 @@ pub struct OverLimit {
 /// If a node, block or engine is named that is not in the program.
 pub fn plan(program: &Program, options: &Options) -> Result<Plan, OverLimit> {
     let mut placed = place::place(program);
-    if options.kind == Kind::Binary {
-        reuse::lead_back(program, &mut placed);
+    if options.kind == FlagKind::Binary {
+        id_reuse::add_reuse_events(program, &mut placed);
     }
     let conflicts = conflicts::conflicts(program, &placed, options);
-    color::color(placed.events, &conflicts, options)
+    coloring::color(placed.events, &conflicts, options)
 }

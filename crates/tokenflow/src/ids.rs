@@ -1,4 +1,4 @@
-//! Ids, and vectors that are indexed by them.
+//! Typed ids, and vectors that are indexed by them.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};

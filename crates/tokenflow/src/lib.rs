@@ -1,14 +1,15 @@
-//! Exact translation of asynchronous tokens into counted groups, and what else is hard about asynchronous copies on GPUs, on plain
-//! data: no MLIR, no IR at all. A compiler describes its program as a [`Program`], and applies what it is told.
+//! Exact translation of asynchronous tokens into counted groups, and other problems of asynchronous
+//! copies on GPUs, on plain data: no MLIR, no IR at all. A compiler describes its program as a [`Program`],
+//! and applies what it is told.
 //!
 //! - [`solve()`]: where to commit, and how many groups each wait may leave in flight.
-//! - [`lift`]: the other way around, from counted groups to tokens.
+//! - [`lift`]: from counted groups to tokens.
 //! - [`phases`]: from tokens to phases of mbarriers.
 //! - [`barriers`]: the fewest block barriers between accesses that conflict.
 //! - [`packing`]: offsets for buffers in one allocation, by their lifetimes.
 //! - [`schedule`]: the order of operations on several engines, within limits of open dependences.
 //! - [`flags`]: flags between engines that run on their own.
-//! - [`references`]: where to retain and release what is counted by reference.
+//! - [`reference_counting`]: where to retain and release what is counted by reference.
 //! - [`pipeline`]: whether a schedule of a pipelined loop is legal, and how many versions of its buffers it takes.
 //!
 //! # Example
@@ -72,9 +73,9 @@ mod empty_groups;
 mod eval;
 mod explain;
 pub mod flags;
-mod flat;
-mod flight;
+mod flat_cfg;
 pub mod ids;
+mod in_flight;
 pub mod lift;
 mod never_committed;
 pub mod packing;
@@ -83,7 +84,7 @@ pub mod pipeline;
 mod place;
 mod program;
 mod program_info;
-pub mod references;
+pub mod reference_counting;
 pub mod schedule;
 mod solve;
 mod straight_line;
@@ -93,8 +94,8 @@ pub use compare::unread_exits;
 pub use counts::{Count, QueueSolution, covered_by_awaits, solve_queue};
 pub use empty_groups::sometimes_empty;
 pub use explain::{Step, Witness, witness};
-pub use flat::{Flat, FlatBlock};
-pub use flight::{Flight, Operations, Waits, in_flight, sound_counts};
+pub use flat_cfg::{FlatBlock, FlatCfg};
+pub use in_flight::{InFlightOperations, Operations, Waits, in_flight, sound_counts};
 pub use never_committed::{never_committed, never_waited};
 pub use place::{MoveEffect, NotChosen, effect_of_move, operations_by_commit};
 pub use program::*;

@@ -1,4 +1,4 @@
-//! From counted groups to tokens: the inverse of [`solve`](crate::solve()).
+//! Lifts counted groups to tokens: the inverse of [`solve`](crate::solve()).
 //!
 //! A wait names the groups of a FIFO by how many are younger; here they are named by values. On every execution, what is
 //! awaited at a wait is exactly what the wait newly completes.
@@ -8,17 +8,17 @@
 //! ones. Every wait completes the tail as a whole, so nothing is lost by joining it. Operations that can be read
 //! before they are complete have two families of registers, one for each completion.
 //!
-//! 1. The program becomes a graph of nodes without nesting, see `lift/flow.rs`.
+//! 1. The program becomes a graph of nodes without nesting, see `lift/flow_graph.rs`.
 //! 2. Each node runs on registers, see `lift/registers.rs`: a commit shifts them, a wait takes what it completes and leaves a
 //!    complete token. Where paths with different tokens meet, a register is a *phi*: a block parameter or a result. The nodes
 //!    are run until no register becomes a phi any more; at first, back edges bring nothing. See `lift/phis.rs`.
-//! 3. Phis and joins stay that some wait needs, see `lift/liveness.rs`.
+//! 3. Phis and joins stay that some wait needs, see `lift/dead_phis.rs`.
 //!
 //! Where an operation can't have a token, groups have one of their own ([`TokensOf::Groups`]): commits stay, and counting gives
 //! the same counts again. Else commits go, and are placed anew when tokens are counted again. What waits complete then may be
-//! more, where groups of different sizes meet: [`complete_no_more`] asks.
+//! more, where groups of different sizes meet: [`round_trip_completes_no_more`] asks.
 //!
-//! With [`Accesses`], a wait leaves to later waits what nobody accesses before them (`lift/demand.rs`, `lift/masks.rs`): on every
+//! With [`Accesses`], a wait leaves to later waits what nobody accesses before them (`lift/demand.rs`, `lift/access_masks.rs`): on every
 //! execution, what is complete after an await is a subset of what the wait completed, and has all that is accessed before a
 //! later wait completes it.
 //!
@@ -27,25 +27,25 @@
 //! Cost: the nodes times *D*, for each round of step 2. A round finds what shifts once more around a loop, so there are
 //! at most about *D* for each level of nested loops.
 
+mod access_masks;
+mod dead_phis;
 mod demand;
-mod flow;
-mod liveness;
-mod masks;
+mod flow_graph;
 mod phis;
-mod recount;
 mod registers;
-mod write;
+mod rewrite;
+mod round_trip;
 
-pub use recount::complete_no_more;
-pub use write::write;
+pub use rewrite::rewrite;
+pub use round_trip::round_trip_completes_no_more;
 
 use crate::program::{Program, Queue, Site};
-use flow::Flow;
+use flow_graph::FlowGraph;
 use phis::Phis;
 
-/// How values go into and out of a graph.
+/// The regions of an operation, and how values go into and out of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Shape {
+pub struct RegionStructure {
     /// The region of each block; `None` for blocks that stand for no code.
     pub regions: Vec<Option<usize>>,
     /// True if what goes through the operation is an operand of it, a parameter of the first block of every region, and a
@@ -53,7 +53,7 @@ pub struct Shape {
     pub is_loop: bool,
 }
 
-impl Shape {
+impl RegionStructure {
     /// Returns true if a region starts with `block`.
     #[must_use]
     pub fn starts_region(&self, block: usize) -> bool {
@@ -164,7 +164,7 @@ pub struct LiftedBlock {
 
 /// A queue of a program in token form. Graphs, waits and commits of the queue are numbered in program order, from outside in.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Lifted {
+pub struct LiftedQueue {
     /// What is awaited in the place of each wait.
     pub waits: Vec<Vec<LiftedToken>>,
     /// The joins.
@@ -199,16 +199,16 @@ impl LiftedBlock {
 }
 
 /// Lifts a queue of `program` whose operations have no tokens, whose commits are given, and on which nothing is in flight at
-/// first. There is a shape for each graph; no edge leads to the first block of a graph.
+/// first. There is a structure for each graph; no edge leads to the first block of a graph.
 #[must_use]
 pub fn lift(
     program: &Program,
     queue: Queue,
-    shapes: &[Shape],
+    structures: &[RegionStructure],
     of: TokensOf,
     accesses: Option<&Accesses>,
-) -> Lifted {
-    let flow = Flow::new(program, queue, shapes, of, accesses);
+) -> LiftedQueue {
+    let flow = FlowGraph::new(program, queue, structures, of, accesses);
     let phis = Phis::new(&flow, accesses);
-    liveness::lifted(&flow, phis)
+    dead_phis::without_dead_phis(&flow, phis)
 }

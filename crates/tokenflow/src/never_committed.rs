@@ -1,9 +1,9 @@
-//! Operations that no commit follows, or no wait, on any path: no wait for groups completes them.
+//! Finds operations that no commit follows, or no wait, on any path: no wait for groups completes them.
 //!
-//! For each queue, a backward reachability over the program without nesting ([`Flat`]). Cost: linear in it, times the number of
+//! For each queue, a backward reachability over the program without nesting ([`FlatCfg`]). Cost: linear in it, times the number of
 //! queues.
 
-use crate::flat::Flat;
+use crate::flat_cfg::FlatCfg;
 use crate::program::{Item, Program, Queue, Site};
 
 /// Returns the operations of `program`, in program order, after which no path has a commit of their queue. Commits are those
@@ -29,7 +29,7 @@ pub fn never_waited(program: &Program) -> Vec<Site> {
 
 /// Returns the operations after which no path has an item that `follows` finds for their queue.
 fn never_followed(program: &Program, follows: &dyn Fn(&Item, Queue) -> bool) -> Vec<Site> {
-    let flat = Flat::new(program);
+    let flat = FlatCfg::new(program);
     let mut before = vec![Vec::new(); flat.blocks.len()];
     for (b, block) in flat.blocks.iter().enumerate() {
         for &next in &block.next {
@@ -44,7 +44,7 @@ fn never_followed(program: &Program, follows: &dyn Fn(&Item, Queue) -> bool) -> 
 }
 
 fn of_queue(
-    flat: &Flat,
+    flat: &FlatCfg,
     before: &[Vec<usize>],
     queue: Queue,
     follows: &dyn Fn(&Item, Queue) -> bool,
@@ -89,7 +89,7 @@ mod tests {
 
     /// Follows every path from each operation, without looking at a block twice.
     fn by_search(program: &Program, follows: fn(&Item, Queue) -> bool) -> Vec<Site> {
-        let flat = Flat::new(program);
+        let flat = FlatCfg::new(program);
         let mut found = Vec::new();
         for block in &flat.blocks {
             for (i, item) in block.items.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Offsets for buffers in one allocation.
+//! Packs buffers into one allocation: assigns offsets.
 //!
 //! This is dynamic storage allocation: each buffer gets an offset that is a multiple of its alignment, so that buffers that
 //! interfere don't overlap and the end of the last one is as small as possible. The problem is NP-hard. First fit in several
@@ -9,10 +9,10 @@
 //! Cost of first fit: each buffer sorts those of its neighbors that are placed, so that all together take
 //! O(I log I) for I pairs of interfering buffers.
 
-pub mod flow;
+pub mod flow_graph;
 mod in_flight;
 pub mod lifetimes;
-mod live;
+mod liveness;
 mod search;
 
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! From tokens to phases of mbarriers, on plain data.
+//! Plans phases of mbarriers for tokens, on plain data.
 //!
 //! A load completes on an mbarrier, which has **phases**: one is open at a time, and is over when all that it expects has
 //! arrived. A wait names the parity of a phase, so it can't tell phase 0 from phase 2. [`plan()`] decides, for a whole
@@ -77,7 +77,7 @@ pub use hazards::{Participants, RequiredSync, Syncs};
 pub use ids::*;
 pub use init_barrier::needs_init_barrier;
 pub use partition::{MAX_PHASE_BYTES, PhaseValue};
-pub use plan::{Before, Incoming, Meetings, Phase, Phi, Plan, Rendezvous, Ring};
+pub use plan::{Incoming, Phase, Phi, Plan, Rendezvous, RendezvousRing, Ring, SyncPoint};
 pub use planner::{Options, plan, plan_with, store_syncs};
 pub use rings::MAX_DEPTH;
 pub use roles::RoleSet;

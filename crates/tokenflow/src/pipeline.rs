@@ -1,4 +1,5 @@
-//! Software pipelining: what follows from the stage and the order of each statement of a loop.
+//! Software pipelining, for a given schedule: legality, versions of buffers, and values that are carried from
+//! round to round.
 //!
 //! Notation. The loop has iterations `0..n`, and its statements have stages `0..=S`. The pipelined loop takes `n + S` *rounds*:
 //! in round `t`, a statement of stage `s` executes iteration `t - s`, if there is such an iteration; the statements of a round

@@ -1,4 +1,4 @@
-//! Where to commit: the options `balance`, `form_groups` and `unroll_limit`.
+//! Places commits: the options `balance`, `form_groups` and `unroll_limit`.
 //!
 //! Each option proposes changes to the commits (or to loops), solves the changed program exactly,
 //! and keeps a change only if the comparison of [`crate::compare`] allows it: nothing may be forced
@@ -10,34 +10,34 @@
 //! The body is cut into [`mod@segments`] first, so that the number of trials depends on a segment's size
 //! and not on the program's. Where there is but one execution, nothing has to be tried ([`mod@single_path`]).
 
+mod all_complete;
 mod balance;
-mod complete;
 mod concatenation;
 mod constant_distance;
 mod diamond;
-mod flows;
 mod form_groups;
 mod incremental;
-mod least;
 mod legality;
+mod move_effect;
 mod needed_groups;
 mod open_groups;
+mod optimality;
 mod peeling;
 mod points;
-mod queue;
+mod queue_placer;
 mod search;
 mod segments;
 mod single_path;
 mod staging;
-mod what_if;
+mod token_classes;
 
-pub use what_if::{MoveEffect, NotChosen, effect_of_move, operations_by_commit};
+pub use move_effect::{MoveEffect, NotChosen, effect_of_move, operations_by_commit};
 
 pub(crate) use peeling::Round;
-pub(crate) use queue::Placed;
+pub(crate) use queue_placer::QueuePlacement;
 
 use self::concatenation::Concatenation;
-use self::queue::QueuePlacer;
+use self::queue_placer::QueuePlacer;
 use self::search::Seen;
 use self::segments::segments;
 use crate::clone::clone_items;
@@ -97,7 +97,7 @@ impl<'p> Placer<'p> {
     }
 
     /// Places the commits of every queue, after some rounds of peeling.
-    pub fn place(&self, options: &Options) -> (Vec<Round>, Vec<Placed>) {
+    pub fn place(&self, options: &Options) -> (Vec<Round>, Vec<QueuePlacement>) {
         let direct = self
             .queues
             .iter()
@@ -113,7 +113,7 @@ impl<'p> Placer<'p> {
         }
         let mut all = Concatenation::new(self);
         // Unrolled and inlined code repeats itself.
-        let mut known: FxHashMap<Program, (Vec<Round>, Vec<Placed>)> = FxHashMap::default();
+        let mut known: FxHashMap<Program, (Vec<Round>, Vec<QueuePlacement>)> = FxHashMap::default();
         let commit_rules: Vec<CommitRules> = self.queues.iter().map(QueuePlacer::rules).collect();
         for items in segments {
             let mut segment = clone_items(self.program, items).program;

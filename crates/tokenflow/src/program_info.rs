@@ -1,6 +1,5 @@
-//! What the evaluator needs to know about a program before it runs it: where tokens live, which
-//! tokens cross blocks, which graphs have loops. Built once, in time linear in the program plus the
-//! tokens that cross blocks.
+//! Precomputes what the evaluator needs to know about a program: where tokens live, which tokens cross
+//! blocks, which graphs have loops. Takes time linear in the program plus the tokens that cross blocks.
 
 use crate::age::MAX_COUNT;
 use crate::program::{Await, Block, Graph, Item, Program, Target, Token, ensure_sufficient_stack};

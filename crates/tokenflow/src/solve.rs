@@ -1,4 +1,4 @@
-//! The entry point: translates a program.
+//! Translates a program: the entry point.
 //!
 //! Where the program gives its commits, only counts are left to be found: [`solve_given`]. Else [`solve`] decides as well
 //! where to commit and what to peel, see [`mod@crate::place`].

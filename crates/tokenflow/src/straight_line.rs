@@ -1,5 +1,5 @@
-//! A body of a single block step by step (an operation with regions is one step), so that a run can begin and end at any
-//! step.
+//! Splits a single-block body into steps (an operation with regions is one step), so that a run can begin and
+//! end at any step.
 //!
 //! Commits at a few places change little of what comes before and long after. With what is known at each step for some
 //! commits, others are tried by running the steps around the changes alone, from a step before the first one to where

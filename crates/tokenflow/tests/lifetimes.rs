@@ -3,13 +3,13 @@
 //! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` make it more cases, or others.
 #![allow(missing_docs)]
 
-mod walks;
+mod buffer_executions;
 
+use buffer_executions::{Random, required};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use tokenflow::packing::flow::{Edge, Flow, Issue, Node, TokenOrigin, Until};
+use tokenflow::packing::flow_graph::{AccessEnd, Edge, FlowGraph, Issue, Node, TokenOrigin};
 use tokenflow::packing::lifetimes::{Lifetimes, Sharing};
-use walks::{Random, required};
 
 const BUFFERS: usize = 3;
 
@@ -27,10 +27,10 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 /// A graph of up to ten nodes, with up to two ways to go from each, and accesses here and there.
-fn random_flow(seed: u64, asynchronous: bool) -> Flow {
+fn random_flow(seed: u64, asynchronous: bool) -> FlowGraph {
     let mut random = Random(seed);
     let number = 2 + random.below(9);
-    let mut flow = Flow {
+    let mut flow = FlowGraph {
         nodes: vec![Node::default(); number],
         buffers: BUFFERS,
         tokens: Vec::new(),
@@ -68,19 +68,19 @@ fn random_flow(seed: u64, asynchronous: bool) -> Flow {
     flow
 }
 
-fn issue(flow: &mut Flow, n: usize, buffer: usize, random: &mut Random) {
+fn issue(flow: &mut FlowGraph, n: usize, buffer: usize, random: &mut Random) {
     let until = match random.below(4) {
-        0 => Until::Queue(0),
+        0 => AccessEnd::Queue(0),
         _ => {
             flow.tokens.push(TokenOrigin::Node(n));
-            Until::Tokens(vec![flow.tokens.len() - 1])
+            AccessEnd::Tokens(vec![flow.tokens.len() - 1])
         }
     };
     let write = random.below(2) == 0;
     flow.nodes[n].issues.push(Issue { buffer, write, until });
 }
 
-fn synchronize(flow: &mut Flow, n: usize, random: &mut Random) {
+fn synchronize(flow: &mut FlowGraph, n: usize, random: &mut Random) {
     let tokens = flow.tokens.len();
     match random.below(5) {
         0 => flow.nodes[n].commits = Some(0),
@@ -96,7 +96,7 @@ fn synchronize(flow: &mut Flow, n: usize, random: &mut Random) {
 }
 
 /// Has all edges to one node hand over a token, as edges to a block with an argument do.
-fn bind(flow: &mut Flow, random: &mut Random) {
+fn bind(flow: &mut FlowGraph, random: &mut Random) {
     let made = flow.tokens.len();
     if made == 0 {
         return;
@@ -113,12 +113,12 @@ fn bind(flow: &mut Flow, random: &mut Random) {
     flow.nodes[awaiting].awaits.push(made);
 }
 
-fn interference(flow: &Flow, sharing: Sharing) -> Vec<(usize, usize)> {
+fn interference(flow: &FlowGraph, sharing: Sharing) -> Vec<(usize, usize)> {
     Lifetimes::of(flow, &[false; BUFFERS]).interference(flow, sharing)
 }
 
 /// Which nodes each node leads to, itself only by a cycle, on ways that enter none of `closed`.
-fn reach(flow: &Flow, closed: &[bool]) -> Vec<Vec<bool>> {
+fn reach(flow: &FlowGraph, closed: &[bool]) -> Vec<Vec<bool>> {
     let nodes = flow.nodes.len();
     let mut reach = vec![vec![false; nodes]; nodes];
     for (n, node) in flow.nodes.iter().enumerate() {
@@ -137,7 +137,7 @@ fn reach(flow: &Flow, closed: &[bool]) -> Vec<Vec<bool>> {
 }
 
 /// Where buffers occupy memory, by the definition; for programs without asynchronous accesses.
-fn by_definition(flow: &Flow, buffer: usize) -> Option<Vec<usize>> {
+fn by_definition(flow: &FlowGraph, buffer: usize) -> Option<Vec<usize>> {
     let has = |list: fn(&Node) -> &Vec<usize>| -> Vec<bool> {
         flow.nodes
             .iter()
@@ -197,8 +197,8 @@ proptest! {
 }
 
 /// Straight-line code: a buffer is written, and read a few steps later.
-fn straight(nodes: usize) -> Flow {
-    let mut flow = Flow {
+fn straight(nodes: usize) -> FlowGraph {
+    let mut flow = FlowGraph {
         nodes: vec![Node::default(); nodes],
         buffers: nodes / 10,
         tokens: Vec::new(),
@@ -230,7 +230,7 @@ fn ten_thousand_nodes() {
 }
 
 /// A copy to buffer 0 in a loop, whose tokens are awaited after it; then buffer 1 is used.
-fn copies_in_a_loop(carried: bool) -> Flow {
+fn copies_in_a_loop(carried: bool) -> FlowGraph {
     let edge = |to, bindings: &[(usize, usize)]| Edge {
         to,
         bindings: bindings.to_vec(),
@@ -238,7 +238,7 @@ fn copies_in_a_loop(carried: bool) -> Flow {
     let copy = |token| Issue {
         buffer: 0,
         write: true,
-        until: Until::Tokens(vec![token]),
+        until: AccessEnd::Tokens(vec![token]),
     };
     let mut nodes = vec![Node::default(); 5];
     // Token 0 is made here and handed over as 1; token 2 is made in the loop.
@@ -256,7 +256,7 @@ fn copies_in_a_loop(carried: bool) -> Flow {
     nodes[3].writes.push(1);
     nodes[3].edges.push(edge(4, &[]));
     nodes[4].reads.push(1);
-    Flow {
+    FlowGraph {
         nodes,
         buffers: 2,
         tokens: vec![TokenOrigin::Node(0), TokenOrigin::Edges, TokenOrigin::Node(1)],
@@ -268,7 +268,7 @@ fn copies_in_a_loop(carried: bool) -> Flow {
 fn lost_tokens() {
     for carried in [false, true] {
         let mut flow = copies_in_a_loop(carried);
-        let pairs = |flow: &Flow| Lifetimes::of(flow, &[false; 2]).interference(flow, Sharing::Liveness);
+        let pairs = |flow: &FlowGraph| Lifetimes::of(flow, &[false; 2]).interference(flow, Sharing::Liveness);
         assert_eq!(pairs(&flow), [(0, 1)], "{carried}");
         // Without the loop, none is lost.
         flow.nodes[1].edges.remove(0);
@@ -284,7 +284,7 @@ fn open_groups() {
         nodes[0].issues.push(Issue {
             buffer: 0,
             write,
-            until: Until::Queue(0),
+            until: AccessEnd::Queue(0),
         });
         nodes[1].commits = committed.then_some(0);
         nodes[2].waits = Some((0, reads));
@@ -298,7 +298,7 @@ fn open_groups() {
         }
         // A read of what was written, so that it is not in use everywhere.
         nodes[0].writes.push(0);
-        let flow = Flow {
+        let flow = FlowGraph {
             nodes,
             buffers: 2,
             tokens: Vec::new(),

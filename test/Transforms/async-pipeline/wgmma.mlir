@@ -137,12 +137,13 @@ gpu.module @from_registers {
       async.await %p
       scf.yield %next : !acc
     } {async.num_stages = 3}
+    %others = memref.alloc() : !tile
     %written = gpux.write_fragment %numbers : vector<1x8x2x2xf16> to !registers
     // expected-remark @+1 {{pipelined: 1 transfer in stage 0, the rest in stages 2 and 3}}
     %more = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %all) -> (!acc) {
-      %t = gpux.tma_load async %map[%c0, %i], %bs : !map, !tile
+      %t = gpux.tma_load async %map[%c0, %i], %others : !map, !tile
       async.await %t
-      %b = nvgpu.warpgroup.generate.descriptor %bs, %map : !tile, !map -> !matrix
+      %b = nvgpu.warpgroup.generate.descriptor %others, %map : !tile, !map -> !matrix
       %next, %p = gpux.wgmma async %written, %b, %sum {transpose_b} : !registers, !matrix, !acc
       async.await %p
       scf.yield %next : !acc

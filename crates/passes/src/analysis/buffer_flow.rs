@@ -1,4 +1,4 @@
-//! Builds the [`Flow`] graph of a function on which live ranges of its buffers are computed.
+//! Builds the [`FlowGraph`] of a function on which live ranges of its buffers are computed.
 //!
 //! Control flow is read through MLIR's interfaces. Where threads of a block may go different ways, or control flow is not
 //! known, all that is inside is one node: threads may do any of it at the same time as others do something else of it.
@@ -19,12 +19,14 @@ use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::memory_effects::memory_effects;
 use async_mlir::names::memref;
 use rustc_hash::FxHashMap;
-use tokenflow::packing::flow::{Edge, Flow, Issue, Node, NodeId, QueueId, TokenId, TokenOrigin, Until};
+use tokenflow::packing::flow_graph::{
+    AccessEnd, Edge, FlowGraph, Issue, Node, NodeId, QueueId, TokenId, TokenOrigin,
+};
 
 /// A function's steps, and what their numbers stand for.
 pub struct BufferFlow<'c> {
     /// The steps.
-    pub flow: Flow,
+    pub flow: FlowGraph,
     /// The operation of each step.
     pub ops: Vec<Op<'c>>,
 }
@@ -34,9 +36,9 @@ pub struct BufferFlow<'c> {
 pub fn read<'c>(function: Op<'c>, uses: &BufferUses<'c>) -> BufferFlow<'c> {
     let mut reader = Reader {
         out: BufferFlow {
-            flow: Flow {
+            flow: FlowGraph {
                 buffers: uses.escapes.len(),
-                ..Flow::default()
+                ..FlowGraph::default()
             },
             ops: Vec::new(),
         },
@@ -251,9 +253,9 @@ impl<'c> Reader<'_, 'c> {
     }
 
     /// How long an access by `op` goes on after it; `None` if it does not.
-    fn until(&mut self, op: Op<'c>, write: bool) -> Option<Until> {
+    fn until(&mut self, op: Op<'c>, write: bool) -> Option<AccessEnd> {
         if op.ancestors().any(|around| around.is(async_::REGION)) {
-            return Some(Until::Unknown);
+            return Some(AccessEnd::Unknown);
         }
         let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)?;
         let [a, b] = completion.matrices;
@@ -264,11 +266,11 @@ impl<'c> Reader<'_, 'c> {
         let tokens = self.tokens([read, completion.done].into_iter().flatten());
         Some(match completion.queue {
             _ if !tokens.is_empty() => match warps_that_await(op) {
-                Some(warps) => Until::TokensOfWarps(tokens, warps),
-                None => Until::Tokens(tokens),
+                Some(warps) => AccessEnd::TokensOfWarps(tokens, warps),
+                None => AccessEnd::Tokens(tokens),
             },
-            Some(queue) if known => Until::Queue(self.queue(queue)),
-            _ => Until::Unknown,
+            Some(queue) if known => AccessEnd::Queue(self.queue(queue)),
+            _ => AccessEnd::Unknown,
         })
     }
 }

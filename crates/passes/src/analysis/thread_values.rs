@@ -126,7 +126,7 @@ impl<'c> ThreadValues<'c> {
         };
         let values: Rc<[i64]> = values.into();
         let is_known = values.len() <= MAX_PERIOD && !may_diverge(around);
-        is_known.then(|| ThreadValue::symbol(Symbol::Turn { value, of, values }))
+        is_known.then(|| ThreadValue::symbol(Symbol::Lookup { value, of, values }))
     }
 
     /// How many iterations of the loop `around` each thread runs, if that is known.

@@ -126,7 +126,8 @@ impl<'c> Privatization<'_, 'c> {
             return false;
         };
         let shift = other.offset.constant.checked_sub(one.offset.constant);
-        one.offset.terms == other.offset.terms && shift.is_some_and(|shift| !a.meets(b, shift))
+        one.offset.terms == other.offset.terms
+            && shift.is_some_and(|shift| !a.overlaps_across_threads(b, shift))
     }
 
     /// Rule 4. What comes before the loop does not matter if the loop overwrites it, nor what comes after it if that does.

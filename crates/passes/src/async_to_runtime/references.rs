@@ -1,4 +1,4 @@
-//! Inserts retains and releases of tokens (reference counting): [`tokenflow::references`] says where.
+//! Inserts retains and releases of tokens (reference counting): [`tokenflow::reference_counting`] says where.
 
 use super::frame_owners::FrameOwners;
 use super::instances::Instance;
@@ -9,7 +9,7 @@ use async_mlir::control_flow::branch_edges;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::names::{arith, cf, func, llvm};
 use rustc_hash::FxHashMap;
-use tokenflow::references::{
+use tokenflow::reference_counting::{
     Action, Block as CountedBlock, Edge, Function, Op as CountedOp, Place, Var, place,
 };
 

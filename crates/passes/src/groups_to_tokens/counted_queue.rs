@@ -14,7 +14,7 @@ use async_mlir::ir::{Block, Op, Region};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, llvm, nvgpu, nvvm};
 use rustc_hash::FxHashSet;
-use tokenflow::lift::{Accesses, Shape};
+use tokenflow::lift::{Accesses, RegionStructure};
 use tokenflow::{Item, Queue, Site};
 
 /// Every operation as the hardware counts it: there are no tokens.
@@ -92,7 +92,7 @@ pub(super) struct CountedQueue<'c> {
     pub commits: Vec<Op<'c>>,
     pub waits: Vec<Op<'c>>,
     /// How tokens go through each graph.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<RegionStructure>,
     /// What may access the memory of operations, if that is asked for and known.
     pub accesses: Option<Accesses>,
 }
@@ -105,7 +105,7 @@ impl<'c> CountedQueue<'c> {
         let skeleton = skeleton::read(code, &CountedOpClassifier { kinds }, &FxHashSet::default());
         let position = skeleton.queues.iter().position(|known| *known == queue);
         let number = position.and_then(|position| u8::try_from(position).ok());
-        let shapes = skeleton.graphs.iter().map(|(op, regions)| Shape {
+        let shapes = skeleton.graphs.iter().map(|(op, regions)| RegionStructure {
             regions: regions.clone(),
             is_loop: *op != code && region_op_kind(*op) == Some(RegionOpKind::Loop),
         });

@@ -18,10 +18,15 @@ use async_mlir::melior::ir::Type;
 use async_mlir::names::nvgpu;
 use async_mlir::nvgpu::copy_token;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tokenflow::lift::{JoinPlace, Lifted, LiftedToken, Register};
+use tokenflow::lift::{JoinPlace, LiftedQueue, LiftedToken, Register};
 
 /// Writes `lifted`, which was read from `code`.
-pub(super) fn emit<'c>(code: Op<'c>, counted: &CountedQueue<'c>, lifted: &Lifted, tokens: TokenSources<'c>) {
+pub(super) fn emit<'c>(
+    code: Op<'c>,
+    counted: &CountedQueue<'c>,
+    lifted: &LiftedQueue,
+    tokens: TokenSources<'c>,
+) {
     let entry = code.region(0).first().expect("code with a queue has a block");
     let ty = token(code.context());
     let mut emitter = Emitter {
@@ -54,7 +59,7 @@ pub(super) fn emit<'c>(code: Op<'c>, counted: &CountedQueue<'c>, lifted: &Lifted
 
 struct Emitter<'a, 'c> {
     counted: &'a CountedQueue<'c>,
-    lifted: &'a Lifted,
+    lifted: &'a LiftedQueue,
     ty: Type<'c>,
     /// Defines a complete token.
     ready: Op<'c>,

@@ -7,7 +7,7 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::block_size;
 use async_mlir::ir::Op;
 use rustc_hash::FxHashSet;
-use tokenflow::barriers::{AccessKind, Placement, with_later_issues};
+use tokenflow::barriers::{AccessKind, Placement, saved_by_sinking_issues};
 
 /// Says how many barriers were dropped and inserted in `function`.
 pub(super) fn summary(function: Op<'_>, inserted: usize, dropped: usize, kept: usize) {
@@ -86,7 +86,7 @@ pub(super) fn kept<'c>(function: Op<'c>, graph: &BarrierGraph<'c>, kept: &FxHash
 
 /// Says where loops need fewer barriers if copies are issued after the first await instead of before.
 pub(super) fn later_issues(graph: &BarrierGraph, placement: &Placement) {
-    for saving in with_later_issues(&graph.kernel, placement) {
+    for saving in saved_by_sinking_issues(&graph.kernel, placement) {
         let message = format!(
             "moving this after the await would save {} of the {} block barriers in this loop",
             saving.saved, saving.barriers

@@ -7,7 +7,7 @@ use crate::analysis::barrier_graph::{BarrierGraph, GlobalAccess};
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::nvvm;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tokenflow::barriers::{Action, StepId, may_meet_anywhere};
+use tokenflow::barriers::{Action, StepId, may_overlap_anywhere};
 use tokenflow::ids::IndexVec;
 
 /// Marks the barriers that stay in `graph`, and returns them: all of those that all threads come to if `all`.
@@ -154,7 +154,7 @@ fn accessed_apart<'c>(graph: &BarrierGraph<'c>) -> FxHashSet<Value<'c>> {
     let meet = |a: &GlobalAccess, b: &GlobalAccess| match (&a.footprint, &b.footprint) {
         _ if !a.written && !b.written => false,
         (Some(a), Some(b)) if a.by_indices_of == b.by_indices_of => {
-            may_meet_anywhere(&graph.kernel, &a.bytes, &b.bytes)
+            may_overlap_anywhere(&graph.kernel, &a.bytes, &b.bytes)
         }
         _ => true,
     };

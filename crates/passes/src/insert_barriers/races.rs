@@ -7,14 +7,14 @@ use async_mlir::gpu::block_size;
 use async_mlir::ir::Op;
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashSet;
-use tokenflow::barriers::{Overlap, StepId};
+use tokenflow::barriers::{Race, StepId};
 
 /// Reports accesses that no barrier can order: errors where threads are sure to meet, else warnings. If the awaits are `believed`
 /// to be right, nothing meets a copy in flight.
 pub(super) fn report<'c>(
     function: Op<'c>,
     graph: &BarrierGraph<'c>,
-    overlaps: &[Overlap],
+    overlaps: &[Race],
     believed: bool,
 ) -> Result<(), PassError<'c>> {
     let mut failed = false;
@@ -43,7 +43,7 @@ pub(super) fn report<'c>(
 }
 
 /// Returns true if threads are sure to meet on some execution.
-fn is_error(overlap: &Overlap) -> bool {
+fn is_error(overlap: &Race) -> bool {
     overlap.certain && !overlap.conditional
 }
 
@@ -51,7 +51,7 @@ fn is_error(overlap: &Overlap) -> bool {
 fn diagnostic<'c>(
     function: Op<'c>,
     (first, second): (Op<'c>, Op<'c>),
-    overlap: &Overlap,
+    overlap: &Race,
     apart: bool,
 ) -> Diagnostic<'c> {
     let is_error = is_error(overlap);

@@ -20,7 +20,7 @@ use async_mlir::ir::{Op, Value};
 use async_mlir::names::nvgpu;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use tokenflow::{Await, Flat, Flight, Item, Operations, Site, Token};
+use tokenflow::{Await, FlatCfg, InFlightOperations, Item, Operations, Site, Token};
 
 /// Why an explicit count must stay.
 pub(super) enum Reason<'c> {
@@ -42,7 +42,7 @@ pub(super) enum Reason<'c> {
 /// Answers for one program.
 pub(super) struct Relaxation<'a, 'c> {
     skeleton: &'a Skeleton<'c>,
-    flat: &'a Flat<'a>,
+    flat: &'a FlatCfg<'a>,
     places: FxHashMap<Await, (usize, usize)>,
     /// Where each token flows to.
     flows: FxHashMap<Token, Vec<Token>>,
@@ -70,7 +70,7 @@ struct Names {
 }
 
 impl<'a, 'c> Relaxation<'a, 'c> {
-    pub fn new(skeleton: &'a Skeleton<'c>, flat: &'a Flat<'a>, flight: &Flight) -> Self {
+    pub fn new(skeleton: &'a Skeleton<'c>, flat: &'a FlatCfg<'a>, flight: &InFlightOperations) -> Self {
         let mut flows: FxHashMap<Token, Vec<Token>> = FxHashMap::default();
         for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
             flows.entry(from).or_default().push(to);

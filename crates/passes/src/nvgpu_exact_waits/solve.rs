@@ -17,8 +17,8 @@ use async_mlir::names::nvgpu;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use tokenflow::{
-    Await, Count, Flat, Flight, Item, Program, Queue, QueueSolution, Token, Waits, in_flight, solve_given,
-    sound_counts,
+    Await, Count, FlatCfg, InFlightOperations, Item, Program, Queue, QueueSolution, Token, Waits, in_flight,
+    solve_given, sound_counts,
 };
 
 /// How often explicit counts are looked at one by one; what would complete more than the exact count after that is kept.
@@ -171,7 +171,7 @@ impl<'a, 'c> Solver<'a, 'c> {
         for round in 0.. {
             let program = self.with_held();
             let solution = self.exact(&program);
-            let flat = Flat::new(&program);
+            let flat = FlatCfg::new(&program);
             let flight = self.flight(&flat, &solution);
             if !self.keep(round, &flat, &flight, &solution) {
                 return self.finish(&solution, &flight, &sound);
@@ -204,7 +204,7 @@ impl<'a, 'c> Solver<'a, 'c> {
     }
 
     /// Compares the explicit counts that are not given with the exact ones.
-    fn flight(&self, flat: &Flat, solution: &QueueSolution) -> Flight {
+    fn flight(&self, flat: &FlatCfg, solution: &QueueSolution) -> InFlightOperations {
         let weak: Vec<Option<u8>> = solution
             .waits
             .iter()
@@ -227,7 +227,13 @@ impl<'a, 'c> Solver<'a, 'c> {
     }
 
     /// Keeps the explicit counts that must stay; returns true if there are any that were not kept before.
-    fn keep(&mut self, round: usize, flat: &Flat, flight: &Flight, solution: &QueueSolution) -> bool {
+    fn keep(
+        &mut self,
+        round: usize,
+        flat: &FlatCfg,
+        flight: &InFlightOperations,
+        solution: &QueueSolution,
+    ) -> bool {
         if flight.more.is_empty() {
             return false;
         }
@@ -251,7 +257,12 @@ impl<'a, 'c> Solver<'a, 'c> {
         any
     }
 
-    fn finish(mut self, solution: &QueueSolution, flight: &Flight, sound: &[Option<u8>]) -> Solved<'c> {
+    fn finish(
+        mut self,
+        solution: &QueueSolution,
+        flight: &InFlightOperations,
+        sound: &[Option<u8>],
+    ) -> Solved<'c> {
         let open: BTreeSet<Await> = solution.uncovered.iter().copied().collect();
         let mut verdicts = Vec::with_capacity(self.waits.len());
         for (w, wait) in self.waits {

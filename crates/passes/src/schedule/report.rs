@@ -5,7 +5,7 @@ use crate::engines::block_problem::BlockProblem;
 use async_mlir::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tokenflow::schedule::{Measured, Options, Pair, Proven, Schedule, Unmet};
+use tokenflow::schedule::{InfeasibleSubset, Measured, Options, Pair, Proven, Schedule};
 
 /// More operations than these are not shown one by one.
 const MOST_NOTES: usize = 16;
@@ -18,7 +18,7 @@ pub(super) fn block<'c>(
     options: &Options,
     engines: &Engines<'c>,
     is_unmet: bool,
-    unmet: Option<&Unmet>,
+    unmet: Option<&InfeasibleSubset>,
 ) {
     let (before, after) = measured;
     let mut message = format!(

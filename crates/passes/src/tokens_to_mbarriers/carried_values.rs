@@ -62,8 +62,9 @@ pub(super) fn carried_through(
         .filter(|&ring| state.counters[ring].is_some())
         .map(Carried::Counter)
         .collect();
-    let meetings = plan.meetings.iter().enumerate();
-    let counted = meetings.filter(|(ring, it)| state.rendezvous_counters[*ring].is_some() && it.within[op]);
+    let rendezvous_rings = plan.rendezvous_rings.iter().enumerate();
+    let counted =
+        rendezvous_rings.filter(|(ring, it)| state.rendezvous_counters[*ring].is_some() && it.within[op]);
     all.extend(counted.map(|(ring, _)| Carried::RendezvousCounter(ring)));
     for token in tokens_through(read, plan, phi_of, op) {
         if !all.contains(&token) {

@@ -22,8 +22,8 @@ use async_mlir::pass::PassError;
 use rustc_hash::FxHashMap;
 use tokenflow::Token;
 use tokenflow::phases::{
-    AwaitId, Before, BlockId, IndexVec, Inst, LoadId, PhaseId, PhaseValue, PhiId, Plan, Rendezvous,
-    RequiredSync, RingId, RoleSet,
+    AwaitId, BlockId, IndexVec, Inst, LoadId, PhaseId, PhaseValue, PhiId, Plan, Rendezvous, RequiredSync,
+    RingId, RoleSet, SyncPoint,
 };
 
 /// Writes `plan`, of what was read from `function`.
@@ -61,7 +61,7 @@ struct PlanIndex<'a> {
     /// The phi of a token.
     phi_of: FxHashMap<Token, PhiId>,
     /// The rendezvous before an operation.
-    rendezvous: FxHashMap<Before, &'a Rendezvous>,
+    rendezvous: FxHashMap<SyncPoint, &'a Rendezvous>,
 }
 
 impl<'a> PlanIndex<'a> {
@@ -197,7 +197,7 @@ impl<'c> Emitter<'_, 'c> {
             (last, None)
         };
         let sync = self.plan.syncs.phases[id];
-        let met = self.sync(sync, Before::Phase(id), by_all, before)?;
+        let met = self.sync(sync, SyncPoint::Phase(id), by_all, before)?;
         let bytes = phase.bytes.map(|bytes| self.builder.const_index(bytes));
         let met = self.met(met, before);
         let inside = self.builder.as_leader(before);
@@ -234,7 +234,7 @@ impl<'c> Emitter<'_, 'c> {
     fn sync(
         &mut self,
         sync: RequiredSync,
-        of: Before,
+        of: SyncPoint,
         last: Option<(MbarrierRing<'c>, OpenPhase<'c>)>,
         before: Op<'c>,
     ) -> Result<Option<(MbarrierRing<'c>, OpenPhase<'c>)>, PassError<'c>> {
@@ -272,7 +272,7 @@ impl<'c> Emitter<'_, 'c> {
             ring.wait_for_previous(&mut self.builder, &self.read, &opened, at);
         }
         ring.arrive(&self.builder, slot, at);
-        if self.plan.meetings[rendezvous.ring].issuer_arrives {
+        if self.plan.rendezvous_rings[rendezvous.ring].issuer_arrives {
             let at = self.builder.as_leader(before);
             ring.arrive(&self.builder, slot, at);
         }
@@ -305,7 +305,7 @@ impl<'c> Emitter<'_, 'c> {
         let phase = &self.plan.phases[id];
         let slot = self.state.slot_of(id, op)?;
         let ring = self.rings[phase.ring];
-        let met = self.sync(self.plan.syncs.loads[load], Before::Load(load), None, op)?;
+        let met = self.sync(self.plan.syncs.loads[load], SyncPoint::Load(load), None, op)?;
         let bytes = phase.bytes.is_none().then(|| self.read.tree.loads[load].bytes);
         let bytes = bytes.map(|bytes| self.builder.const_count(bytes));
         let met = self.met(met, op);

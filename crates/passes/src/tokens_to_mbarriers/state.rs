@@ -23,7 +23,7 @@ impl<'c> State<'c> {
     pub fn new(plan: &Plan) -> Self {
         Self {
             counters: IndexVec::filled(None, plan.rings.len()),
-            rendezvous_counters: vec![None; plan.meetings.len()],
+            rendezvous_counters: vec![None; plan.rendezvous_rings.len()],
             opened: IndexVec::filled(None, plan.phases.len()),
             phis: IndexVec::filled(None, plan.phis.len()),
         }

@@ -1,4 +1,5 @@
-//! Which steps of a body do the same, up to the names of what they define and use.
+//! Computes equivalence classes of the steps of a body: those that do the same, up to the names of what they
+//! define and use.
 
 use super::interner::Interner;
 use crate::program::{Edge, Graph, Item, Program, Slot, Target, Token, ensure_sufficient_stack};

@@ -1,4 +1,4 @@
-//! Numbers for sequences: equal ones have the same number.
+//! Interns sequences: equal ones get the same number.
 
 use rustc_hash::FxHashMap;
 use std::hash::Hash;

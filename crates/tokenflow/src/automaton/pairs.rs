@@ -1,11 +1,11 @@
-//! The automaton that compares two translations.
+//! The product automaton, which compares two translations by the pairs of ages that they reach.
 
+use super::cached_map::CachedMap;
 use super::interner::Interner;
-use super::last_first::LastFirst;
 use super::{Automaton, Body, MOST, State};
 use crate::age::Age;
 use crate::compare::{Pair, StepwiseComparison, Translation, age_limit, is_left_open};
-use crate::eval::{N, NO_WAIT};
+use crate::eval::{NO_WAIT, WaitCount};
 use crate::program::{Await, Site};
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ pub(crate) struct PairAutomaton {
     /// states are alike.
     trials: bool,
     states: Interner<Member>,
-    transitions: LastFirst<(State, u32, u32), PairTransition>,
+    transitions: CachedMap<(State, u32, u32), PairTransition>,
     /// Awaits of a step, with operations that are forced too early, both counted from the step.
     more: Vec<(u32, u32)>,
 }
@@ -45,13 +45,13 @@ impl PairAutomaton {
             age_limits,
             trials,
             states: Interner::new(),
-            transitions: LastFirst::default(),
+            transitions: CachedMap::default(),
             more: Vec::new(),
         }
     }
 
     /// Returns true if ages are told apart far enough for a count.
-    pub fn knows(&self, n: N) -> bool {
+    pub fn knows(&self, n: WaitCount) -> bool {
         n == NO_WAIT
             || self
                 .age_limits
@@ -157,7 +157,7 @@ fn first(body: Body, step: usize) -> (u32, u32) {
 
 impl Automaton {
     /// The automaton for trials near a translation with these counts, as its place in [`Automaton::pairs`].
-    pub fn for_trials(&mut self, n: &[N]) -> usize {
+    pub fn for_trials(&mut self, n: &[WaitCount]) -> usize {
         let needed = age_limit(n, None);
         let mut known = self.pairs.iter();
         let fits = |pairs: &PairAutomaton| pairs.trials && needed <= pairs.age_limits[0];

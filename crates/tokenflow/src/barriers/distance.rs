@@ -1,11 +1,12 @@
-//! How far control has come from one step to another.
+//! Step 1d: iteration distance vectors, as in dependence analysis: how many iterations of each loop lie
+//! between two steps of an execution.
 
-use super::graph::{MAX_TURNS, Turns};
+use super::graph::{MAX_RUNNING_COUNTS, RunningCount};
 
 /// How many loops can be around an access whose iterations are told apart; further in, they are not.
 pub(super) const MAX_DEPTH: usize = 6;
 
-/// How far control has come from one step to another.
+/// How many iterations of each loop lie between two steps of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Distance {
     /// For each loop around the second step, outermost first, how many iterations later it is than the first step, or, if
@@ -17,25 +18,25 @@ pub(super) struct Distance {
     /// loop was left, plus one; 0 if that is not known, or of no use. No more than the loop's `counted` plus one, which means
     /// so many or more.
     left: [u8; MAX_DEPTH],
-    /// How many iterations of each loop that is counted on have ended since the first step, modulo what that says.
-    pub turns: [u8; MAX_TURNS],
+    /// For each [`RunningCount`], how many iterations have ended since the first step, modulo its modulus.
+    pub running_counts: [u8; MAX_RUNNING_COUNTS],
 }
 
 impl Distance {
-    /// No way at all, within so many loops.
+    /// From a step to itself, within so many loops.
     pub fn none(depth: usize) -> Self {
         Self {
             counts: [0; MAX_DEPTH],
             common: u8::try_from(depth).unwrap_or(u8::MAX),
             left: [0; MAX_DEPTH],
-            turns: [0; MAX_TURNS],
+            running_counts: [0; MAX_RUNNING_COUNTS],
         }
     }
 
     /// To the end of an iteration of a loop.
-    pub fn end_iteration(mut self, turns: Option<Turns>) -> Self {
-        if let Some(Turns { index, modulus }) = turns
-            && let Some(count) = self.turns.get_mut(usize::from(index))
+    pub fn end_iteration(mut self, running_count: Option<RunningCount>) -> Self {
+        if let Some(RunningCount { index, modulus }) = running_count
+            && let Some(count) = self.running_counts.get_mut(usize::from(index))
         {
             *count = (*count + 1) % modulus.max(1);
         }

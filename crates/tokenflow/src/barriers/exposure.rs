@@ -1,31 +1,33 @@
-//! Step 3: which conflicts no barrier separates, and on which way.
+//! Step 3: finds conflicts that no barrier separates, each with a path from the one access to the other. A
+//! forward dataflow analysis of the accesses that have ended and that no barrier came after yet: those are
+//! *exposed*.
 
+use super::conflict_relation::{Conflict, ConflictRelation};
 use super::distance::Distance;
 use super::graph::{AccessId, Action, Kernel, Step, StepId};
 use super::in_flight::{InFlight, follow_edge};
-use super::reach::Reach;
-use super::relation::{Conflict, Relation};
+use super::last_conflicts::LastConflicts;
 use crate::ids::IndexVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// A conflict, and a way from the one access to the other on which no barrier stands.
+/// A conflict, and a path from the one access to the other on which no barrier stands.
 #[derive(Clone, Debug)]
-pub(super) struct Violation {
+pub(super) struct UnseparatedConflict {
     /// The step where the first access ends.
     pub from: (StepId, AccessId),
     /// The step where the second one begins.
     pub to: (StepId, AccessId),
-    /// The steps on the way before which a barrier may stand, in order of their numbers.
+    /// The steps on the path before which a barrier may stand, in order of their numbers.
     pub places: Vec<StepId>,
 }
 
 /// What is looked for in each round.
 pub(super) struct Exposure<'k> {
     kernel: &'k Kernel,
-    relation: &'k Relation<'k>,
+    relation: &'k ConflictRelation<'k>,
     in_flight: &'k InFlight,
-    reach: Reach,
+    last_conflicts: LastConflicts,
     /// True if some warps have barriers of their own.
     barriers_of_warps: bool,
     num_predecessors: IndexVec<StepId, u32>,
@@ -47,14 +49,14 @@ struct Exposed {
     passed: Option<StepId>,
 }
 
-/// Where an exposed access has come by: where it ended, or where ways met.
+/// Where an exposed access has come by: where it ended, or where paths met.
 #[derive(Clone, Copy)]
 struct Trail {
     step: StepId,
     access: AccessId,
     /// When it ended: what ended later has a larger number.
     origin: usize,
-    /// Where it was before, and the last step on the way here.
+    /// Where it was before, and the last step on the path here.
     before: Option<(usize, StepId)>,
 }
 
@@ -68,7 +70,7 @@ struct Round<'b> {
     /// True if accesses are followed past one barrier, to find out what it is for.
     passing: bool,
     /// For each barrier that was passed, a conflict that was found after it.
-    reasons: FxHashMap<StepId, Violation>,
+    reasons: FxHashMap<StepId, UnseparatedConflict>,
     pending: BTreeMap<StepId, Batch>,
     seen: FxHashMap<StepId, FxHashSet<Exposed>>,
     trails: Vec<Trail>,
@@ -77,11 +79,11 @@ struct Round<'b> {
     /// What was in such a conflict, by its first trail; for the rest of the round it is followed no further.
     done: FxHashSet<usize>,
     generated: FxHashSet<StepId>,
-    violations: Vec<Violation>,
+    violations: Vec<UnseparatedConflict>,
 }
 
 impl<'k> Exposure<'k> {
-    pub fn new(kernel: &'k Kernel, relation: &'k Relation<'k>, in_flight: &'k InFlight) -> Self {
+    pub fn new(kernel: &'k Kernel, relation: &'k ConflictRelation<'k>, in_flight: &'k InFlight) -> Self {
         let (predecessor, num_predecessors) = kernel.predecessors();
         let is_of_warps = |step: &Step| matches!(step.action, Action::BarrierOf(_));
         Self {
@@ -89,14 +91,14 @@ impl<'k> Exposure<'k> {
             relation,
             in_flight,
             barriers_of_warps: kernel.steps.iter().any(is_of_warps),
-            reach: Reach::new(kernel, relation),
+            last_conflicts: LastConflicts::new(kernel, relation),
             num_predecessors,
             predecessor,
         }
     }
 
     /// Conflicts that are left with `barriers`, one at most for each step; none if there are none at all.
-    pub fn violations(&self, barriers: &FxHashSet<StepId>) -> Vec<Violation> {
+    pub fn violations(&self, barriers: &FxHashSet<StepId>) -> Vec<UnseparatedConflict> {
         let round = Round {
             barriers: Some(barriers),
             ..Round::default()
@@ -105,7 +107,7 @@ impl<'k> Exposure<'k> {
     }
 
     /// For each of `barriers`, which leave no conflict, one that there is without it.
-    pub fn reasons(&self, barriers: &FxHashSet<StepId>) -> FxHashMap<StepId, Violation> {
+    pub fn reasons(&self, barriers: &FxHashSet<StepId>) -> FxHashMap<StepId, UnseparatedConflict> {
         let round = Round {
             barriers: Some(barriers),
             passing: true,
@@ -150,7 +152,7 @@ impl<'k> Exposure<'k> {
                 .collect();
         }
         if self.kernel.steps[at].warps_meet {
-            batch = together(batch);
+            batch = reconverge(batch);
         }
         batch.retain(|exposed, (trail, _)| {
             let is_explained = |barrier: StepId| round.reasons.contains_key(&barrier);
@@ -198,7 +200,7 @@ impl<'k> Exposure<'k> {
                     continue;
                 }
                 let origin = origin(&round.trails, trail);
-                let violation = Violation {
+                let violation = UnseparatedConflict {
                     from: (origin.step, origin.access),
                     to: (at, access),
                     places,
@@ -267,7 +269,7 @@ impl<'k> Exposure<'k> {
                 break;
             }
             let next = round.pending.entry(edge.to).or_default();
-            let matters = |exposed: &Exposed| self.reach.matters(exposed.class, edge.to);
+            let matters = |exposed: &Exposed| self.last_conflicts.matters(exposed.class, edge.to);
             for (exposed, (trail, _)) in batch.iter().filter(|(exposed, _)| matters(exposed)) {
                 let Some(distance) = follow_edge(self.kernel, exposed.distance, edge.kind) else {
                     continue;
@@ -322,7 +324,7 @@ impl<'k> Exposure<'k> {
         left
     }
 
-    /// The places for barriers on the way to the start of step `to`.
+    /// The places for barriers on the path to the start of step `to`.
     fn places(&self, trails: &[Trail], mut trail: usize, to: StepId) -> Vec<StepId> {
         let mut places = Vec::new();
         let mut at = to;
@@ -346,8 +348,8 @@ impl<'k> Exposure<'k> {
     }
 }
 
-/// What is exposed where warps meet that took different ways: to those that have not learned on any of these that it has ended.
-fn together(batch: Batch) -> Batch {
+/// What is exposed where warps meet that took different paths: to those that have not learned on any of these that it has ended.
+fn reconverge(batch: Batch) -> Batch {
     let mut merged: FxHashMap<Exposed, (u32, (usize, Option<StepId>))> = FxHashMap::default();
     for (exposed, trail) in batch {
         let known = merged

@@ -1,4 +1,4 @@
-//! Step 1a: which bytes of a buffer each thread of a block accesses.
+//! Step 1a: represents which bytes of a buffer each thread of a block accesses.
 
 use super::graph::BufferId;
 use super::offset::Offset;
@@ -105,7 +105,7 @@ impl ThreadBytes {
     /// Returns true if two different threads touch the same byte, one as `self` says and one as `other` does, whose bytes are
     /// `shift` further on.
     #[must_use]
-    pub fn meets(&self, other: &Self, shift: i64) -> bool {
+    pub fn overlaps_across_threads(&self, other: &Self, shift: i64) -> bool {
         self.any_common(other, shift, Owner::may_differ_from)
     }
 
@@ -191,8 +191,8 @@ mod tests {
                 })
             });
             let (a, b) = (ThreadBytes::new(a), ThreadBytes::new(b));
-            prop_assert_eq!(a.meets(&b, shift), touch);
-            prop_assert_eq!(b.meets(&a, -shift), touch);
+            prop_assert_eq!(a.overlaps_across_threads(&b, shift), touch);
+            prop_assert_eq!(b.overlaps_across_threads(&a, -shift), touch);
         }
 
         #[test]

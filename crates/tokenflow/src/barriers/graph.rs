@@ -1,4 +1,4 @@
-//! The graph that barriers are placed on.
+//! The input: a control-flow graph of a kernel, whose steps access memory and synchronize.
 
 use super::footprint::Footprint;
 use crate::Token;
@@ -9,7 +9,7 @@ ids! {
     StepId;
     /// A loop; one inside of another comes after it.
     LoopId;
-    /// A region that threads may take different ways through.
+    /// A region that threads may take different paths through.
     RegionId;
     /// An access.
     AccessId;
@@ -45,21 +45,21 @@ pub struct Loop {
     pub min_trips: u64,
     /// How many iterations there are at most, if that is known.
     pub max_trips: Option<u64>,
-    /// What counts its iterations on when it is entered again.
-    pub turns: Option<Turns>,
+    /// The count of its iterations that goes on when it is entered again.
+    pub running_count: Option<RunningCount>,
 }
 
-/// A count of a loop's iterations that goes on when the loop is entered again.
+/// A count of a loop's iterations that is not reset when the loop is entered again.
 #[derive(Clone, Copy, Debug)]
-pub struct Turns {
-    /// Which one; there are no more than [`MAX_TURNS`] in a kernel.
+pub struct RunningCount {
+    /// Which one; there are no more than [`MAX_RUNNING_COUNTS`] in a kernel.
     pub index: u8,
     /// It is known modulo this.
     pub modulus: u8,
 }
 
-/// So many loops' iterations are counted on.
-pub const MAX_TURNS: usize = 2;
+/// The most running counts of a kernel.
+pub const MAX_RUNNING_COUNTS: usize = 2;
 
 /// A step.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ pub struct Step {
     pub divergent: Option<RegionId>,
     /// Which warps come by.
     pub warps: Warps,
-    /// True if it is where warps meet again after an operation that sends them different ways by their numbers: all of these ways have
+    /// True if it is where warps meet again after an operation that sends them different paths by their numbers: all of these paths have
     /// been taken.
     pub warps_meet: bool,
 }
@@ -99,7 +99,7 @@ impl Warps {
 /// What happens in a step.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Nothing: ways part or meet.
+    /// Nothing: paths part or meet.
     None,
     /// A barrier that stays.
     Barrier,
@@ -246,7 +246,7 @@ impl Kernel {
             counted: counted.max(1),
             min_trips: 0,
             max_trips,
-            turns: None,
+            running_count: None,
         })
     }
 
@@ -270,7 +270,7 @@ impl Kernel {
         })
     }
 
-    /// Adds a way from one step to another.
+    /// Adds an edge from one step to another.
     pub fn connect(&mut self, from: StepId, to: StepId, kind: EdgeKind, bindings: Vec<(Token, Token)>) {
         self.steps[from].edges.push(Edge { to, kind, bindings });
     }

@@ -1,4 +1,4 @@
-//! Step 4: the cheapest set that has a place of each path.
+//! Step 4: solves the minimum-cost hitting set problem: the cheapest set that has a place of each path.
 //!
 //! Paths and places are taken out as long as one of these rules applies: a path that has all places of another one is hit with
 //! it; a place that is on no path more than another one, and costs no less, is never needed; neither is one if each of its paths has
@@ -69,7 +69,7 @@ fn parts(paths: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
     parts.into_values().collect()
 }
 
-/// The number of the group that `i` is in; the ways there become shorter.
+/// The number of the group that `i` is in, with path compression.
 fn root(group: &mut [usize], mut i: usize) -> usize {
     while group[i] != i {
         group[i] = group[group[i]];

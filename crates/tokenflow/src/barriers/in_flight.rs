@@ -1,15 +1,15 @@
-//! Step 2: where asynchronous accesses end, and what meets them before.
+//! Step 2: finds where asynchronous accesses end, and which accesses race with them before they do.
 //!
 //! Each access is followed through all executions on its own: which tokens stand for it, and how many groups were committed
-//! since. What is known of it is a set of such states for each step; it grows only where ways meet, so the search ends.
+//! since. What is known of it is a set of such states for each step; it grows only where paths meet, so the search ends.
 
 mod states;
 
-use self::states::{Seen, together};
-use super::conditions::{Conditions, Taken};
+use self::states::{Seen, reconverge};
+use super::conflict_relation::{Conflict, ConflictRelation};
 use super::distance::Distance;
 use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, LoopId, Step, StepId};
-use super::relation::{Conflict, Relation};
+use super::path_conditions::{PathConditions, Taken};
 use crate::Token;
 use crate::ids::IndexVec;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// An asynchronous access that is not complete.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Flight {
+pub(super) struct InFlightAccess {
     pub access: AccessId,
     /// The step where it began.
     pub issue: StepId,
@@ -40,14 +40,14 @@ pub(super) struct Flight {
     taken: Taken,
 }
 
-/// Two accesses that meet although no barrier could order them.
+/// Two conflicting accesses that no barrier could order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Overlap {
+pub struct Race {
     /// The step and the access that is not complete, or that is in the same divergent region.
     pub first: (StepId, AccessId),
-    /// The step and the access that meets it.
+    /// The step and the access that conflicts with it.
     pub second: (StepId, AccessId),
-    /// True if threads are sure to meet if control comes to both.
+    /// True if they are sure to touch the same byte if control comes to both.
     pub certain: bool,
     /// True if control comes to both only if several conditions agree, or a loop has no iterations: perhaps they never do.
     pub conditional: bool,
@@ -55,7 +55,7 @@ pub struct Overlap {
 
 /// Warps that know that an access has ended that all threads began together, since they have awaited it.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct KnownCompletion {
     pub access: AccessId,
     /// The step where it began, and how far it is from there.
     pub issue: StepId,
@@ -64,25 +64,25 @@ pub(super) struct Known {
     pub warps: u32,
 }
 
-/// What becomes of asynchronous accesses.
+/// Where asynchronous accesses end, and what races with them.
 pub(super) struct InFlight {
     /// For each step, the accesses that it completes.
-    pub ends: IndexVec<StepId, Vec<Flight>>,
+    pub ends: IndexVec<StepId, Vec<InFlightAccess>>,
     /// For each step, what all threads of some warps await there.
-    pub known: IndexVec<StepId, Vec<Known>>,
-    /// What meets what is in flight.
-    pub overlaps: FxHashSet<Overlap>,
+    pub known: IndexVec<StepId, Vec<KnownCompletion>>,
+    /// The conflicts with what is in flight.
+    pub races: FxHashSet<Race>,
 }
 
 /// Groups that are older than this are not told apart: the hardware counts no further.
 const MAX_GROUPS: u8 = 64;
 
-/// Follows the asynchronous accesses of a kernel, and what it takes to come to what meets them if `counting` conditions.
-pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> InFlight {
-    let following = Following {
+/// Follows the asynchronous accesses of a kernel, and the conditions of their races if `counting`.
+pub(super) fn track(kernel: &Kernel, relation: &ConflictRelation, counting: bool) -> InFlight {
+    let tracker = Tracker {
         kernel,
         relation,
-        conditions: counting.then(|| Conditions::of(kernel)),
+        conditions: counting.then(|| PathConditions::of(kernel)),
         num_predecessors: kernel.predecessors().1,
         pending: BTreeMap::new(),
         seen: FxHashMap::default(),
@@ -91,28 +91,28 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> In
         out: InFlight {
             ends: IndexVec::filled(Vec::new(), kernel.steps.len()),
             known: IndexVec::filled(Vec::new(), kernel.steps.len()),
-            overlaps: FxHashSet::default(),
+            races: FxHashSet::default(),
         },
     };
-    following.run()
+    tracker.run()
 }
 
 /// The state of the search.
-struct Following<'k> {
+struct Tracker<'k> {
     kernel: &'k Kernel,
-    relation: &'k Relation<'k>,
-    conditions: Option<Conditions<'k>>,
+    relation: &'k ConflictRelation<'k>,
+    conditions: Option<PathConditions<'k>>,
     num_predecessors: IndexVec<StepId, u32>,
     /// What has come to steps and was not looked at yet.
-    pending: BTreeMap<StepId, FxHashSet<Flight>>,
-    /// What has come to steps where ways meet.
+    pending: BTreeMap<StepId, FxHashSet<InFlightAccess>>,
+    /// What has come to steps where paths meet.
     seen: FxHashMap<StepId, Seen>,
     ended: FxHashSet<(StepId, AccessId, StepId, Distance, u32)>,
     issued: FxHashSet<StepId>,
     out: InFlight,
 }
 
-impl Following<'_> {
+impl Tracker<'_> {
     fn run(mut self) -> InFlight {
         for (id, step) in self.kernel.steps.with_ids() {
             if matches!(step.action, Action::Issue(_)) {
@@ -121,16 +121,16 @@ impl Following<'_> {
         }
         while let Some((at, mut flights)) = self.pending.pop_first() {
             if self.kernel.steps[at].warps_meet {
-                flights = together(flights);
+                flights = reconverge(flights);
             }
             if self.num_predecessors[at] > 1 {
                 let seen = self.seen.entry(at).or_default();
                 let new = flights.into_iter().filter_map(|flight| seen.note(flight));
                 flights = new.collect();
             }
-            let known = |flight: &&Flight| !(flight.may_be_over || flight.lost || flight.block_wide);
+            let known = |flight: &&InFlightAccess| !(flight.may_be_over || flight.lost || flight.block_wide);
             for flight in flights.iter().filter(known) {
-                overlaps(self.kernel, self.relation, at, flight, &mut self.out.overlaps);
+                add_races(self.kernel, self.relation, at, flight, &mut self.out.races);
             }
             match changes_nothing(self.kernel, at).filter(|_| self.conditions.is_none()) {
                 Some(next) => self.go_on(next, flights),
@@ -144,7 +144,7 @@ impl Following<'_> {
     }
 
     /// Hands `flights` on to step `next` as they are.
-    fn go_on(&mut self, next: StepId, flights: FxHashSet<Flight>) {
+    fn go_on(&mut self, next: StepId, flights: FxHashSet<InFlightAccess>) {
         let pending = self.pending.entry(next).or_default();
         if pending.is_empty() {
             *pending = flights;
@@ -154,10 +154,10 @@ impl Following<'_> {
     }
 
     /// Applies step `at` to what is in flight before it; returns what is after it.
-    fn execute(&mut self, at: StepId, flights: FxHashSet<Flight>) -> Vec<Flight> {
+    fn execute(&mut self, at: StepId, flights: FxHashSet<InFlightAccess>) -> Vec<InFlightAccess> {
         let step = &self.kernel.steps[at];
-        let mut left: Vec<Flight> = Vec::with_capacity(flights.len());
-        let mut flights: Vec<Flight> = flights.into_iter().collect();
+        let mut left: Vec<InFlightAccess> = Vec::with_capacity(flights.len());
+        let mut flights: Vec<InFlightAccess> = flights.into_iter().collect();
         flights.sort_unstable();
         for mut flight in flights {
             let outcome = advance(self.kernel, at, &mut flight);
@@ -168,7 +168,7 @@ impl Following<'_> {
             // Others still have it in flight.
             if outcome == Outcome::IsOver && flight.block_wide && step.warps.whole {
                 flight.warps = in_flight & !step.warps.may;
-                // Even if these are none: they come together with those of other ways.
+                // Even if these are none: they come together with those of other paths.
                 if step.divergent.is_some() {
                     left.push(flight);
                 }
@@ -187,13 +187,13 @@ impl Following<'_> {
     }
 
     /// Notes that `flight` may be over at step `at`, and which warps don't know that then.
-    fn end(&mut self, at: StepId, flight: &mut Flight, outcome: Outcome) {
+    fn end(&mut self, at: StepId, flight: &mut InFlightAccess, outcome: Outcome) {
         let warps = self.kernel.steps[at].warps;
         // Who awaits what all threads have begun together, sees it. Of what is each thread's own, nobody else knows.
         if flight.block_wide && warps.whole {
             flight.warps &= !warps.may;
             if outcome == Outcome::IsOver {
-                self.out.known[at].push(Known {
+                self.out.known[at].push(KnownCompletion {
                     access: flight.access,
                     issue: flight.issue,
                     distance: flight.distance,
@@ -210,7 +210,7 @@ impl Following<'_> {
     }
 
     /// Hands what is in flight after step `at` on along its edges.
-    fn leave(&mut self, at: StepId, left: &[Flight]) {
+    fn leave(&mut self, at: StepId, left: &[InFlightAccess]) {
         for edge in &self.kernel.steps[at].edges {
             let next = left.iter().filter_map(|flight| {
                 let mut next = flight.clone();
@@ -219,13 +219,13 @@ impl Following<'_> {
                 }
                 next.distance = follow_edge(self.kernel, next.distance, edge.kind)?;
                 bind(&mut next.tokens, &edge.bindings);
-                // What all have begun goes all ways; what some have, theirs.
+                // What all have begun takes all paths; what some have, theirs.
                 if !next.block_wide {
                     next.warps &= self.kernel.steps[edge.to].warps.may;
                 }
                 (next.warps != 0).then_some(next)
             });
-            let next: Vec<Flight> = next.collect();
+            let next: Vec<InFlightAccess> = next.collect();
             if !next.is_empty() {
                 self.pending.entry(edge.to).or_default().extend(next);
             }
@@ -247,10 +247,10 @@ fn changes_nothing(kernel: &Kernel, at: StepId) -> Option<StepId> {
 }
 
 /// An access that begins in step `at`.
-fn begin(kernel: &Kernel, at: StepId, issue: &Issue) -> Flight {
+fn begin(kernel: &Kernel, at: StepId, issue: &Issue) -> InFlightAccess {
     let mut tokens = issue.tokens.clone();
     tokens.sort_unstable();
-    Flight {
+    InFlightAccess {
         access: issue.access,
         issue: at,
         distance: Distance::none(kernel.depth(at)),
@@ -275,10 +275,10 @@ pub(super) fn follow_edge(kernel: &Kernel, distance: Distance, kind: EdgeKind) -
                 depth,
                 counted,
                 max_trips,
-                turns,
+                running_count,
                 ..
             } = kernel.loops[again];
-            let next = distance.end_iteration(turns).back(depth, counted);
+            let next = distance.end_iteration(running_count).back(depth, counted);
             let count = next.counts.get(depth).copied().unwrap_or(1);
             max_trips
                 .is_none_or(|trips| u64::from(count) < trips)
@@ -289,17 +289,21 @@ pub(super) fn follow_edge(kernel: &Kernel, distance: Distance, kind: EdgeKind) -
                 depth,
                 min_trips,
                 max_trips,
-                turns,
+                running_count,
                 ..
             } = kernel.loops[left];
             trips_until_left(kernel, distance, left)
                 .is_none_or(|trips| trips >= min_trips)
-                .then(|| distance.end_iteration(turns).leave(depth, max_trips.is_some()))
+                .then(|| {
+                    distance
+                        .end_iteration(running_count)
+                        .leave(depth, max_trips.is_some())
+                })
         }
     }
 }
 
-/// How many iterations a loop has had at its end, if it was entered on the way and they are told apart.
+/// How many iterations a loop has had at its end, if it was entered on the path and they are told apart.
 pub(super) fn trips_until_left(kernel: &Kernel, distance: Distance, left: LoopId) -> Option<u64> {
     let Loop { depth, counted, .. } = kernel.loops[left];
     let was_entered = usize::from(distance.common) <= depth;
@@ -319,7 +323,7 @@ enum Outcome {
 }
 
 /// Applies a step to what is in flight before it.
-fn advance(kernel: &Kernel, at: StepId, flight: &mut Flight) -> Outcome {
+fn advance(kernel: &Kernel, at: StepId, flight: &mut InFlightAccess) -> Outcome {
     match &kernel.steps[at].action {
         Action::Await(tokens) | Action::AwaitGroup(_, tokens)
             if tokens.iter().any(|token| flight.tokens.contains(token)) =>
@@ -370,11 +374,17 @@ fn advance(kernel: &Kernel, at: StepId, flight: &mut Flight) -> Outcome {
 }
 
 /// Notes what step `at` accesses while `flight` is in flight.
-fn overlaps(kernel: &Kernel, relation: &Relation, at: StepId, flight: &Flight, out: &mut FxHashSet<Overlap>) {
+fn add_races(
+    kernel: &Kernel,
+    relation: &ConflictRelation,
+    at: StepId,
+    flight: &InFlightAccess,
+    out: &mut FxHashSet<Race>,
+) {
     for access in kernel.steps[at].action.starts() {
         let conflict = relation.conflict(flight.access, access, flight.distance);
         if conflict != Conflict::None {
-            out.insert(Overlap {
+            out.insert(Race {
                 first: (flight.issue, flight.access),
                 second: (at, access),
                 certain: conflict == Conflict::Certain,

@@ -1,8 +1,9 @@
-//! Step 1b: offsets that change from iteration to iteration, and how far apart two of them are.
+//! Step 1b: symbolic byte offsets that change from iteration to iteration, and the difference of two of them
+//! at an iteration distance.
 
 use super::distance::{Distance, MAX_DEPTH};
 use super::graph::{Kernel, Loop, LoopId};
-use super::sum::{Difference, Sum, gcd};
+use super::value_set::{Sum, ValueSet, gcd};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -54,7 +55,7 @@ pub enum Symbol {
         modulus: i64,
     },
     /// `values[n mod values.len()]`, of a number `n` of which nothing else is known.
-    Turn {
+    Lookup {
         /// The number of `n`.
         value: u32,
         /// The loop that computes it once in each iteration, if any.
@@ -76,16 +77,16 @@ enum Count {
     Unknown,
 }
 
-/// Two offsets, and the way from the one to the other.
-pub(super) struct Pair<'k> {
+/// Two offsets, and the iteration distance between them.
+pub(super) struct OffsetPair<'k> {
     pub kernel: &'k Kernel,
     pub distance: Distance,
 }
 
-impl Pair<'_> {
+impl OffsetPair<'_> {
     /// By how much `to`, at the second step, is larger than `from`, at the first. Conservative: what is not known may be
     /// anything.
-    pub fn difference(&self, from: &Offset, to: &Offset) -> Difference {
+    pub fn difference(&self, from: &Offset, to: &Offset) -> ValueSet {
         let mut sum = Sum::new(to.constant.wrapping_sub(from.constant));
         let mut from_terms = from.terms.clone();
         let mut to_terms = to.terms.clone();
@@ -210,10 +211,11 @@ impl Pair<'_> {
     }
 
     /// How many iterations of `of` have ended since the first step, modulo `modulus`.
-    fn turns(&self, of: LoopId, modulus: i64) -> Count {
-        let turns = self.kernel.loops[of].turns;
-        let known = turns.filter(|turns| i64::from(turns.modulus) % modulus == 0);
-        let count = known.and_then(|turns| self.distance.turns.get(usize::from(turns.index)));
+    fn running_count(&self, of: LoopId, modulus: i64) -> Count {
+        let running_count = self.kernel.loops[of].running_count;
+        let known = running_count.filter(|known| i64::from(known.modulus) % modulus == 0);
+        let count = known
+            .and_then(|running_count| self.distance.running_counts.get(usize::from(running_count.index)));
         count.map_or(Count::Unknown, |count| Count::Exactly(i64::from(*count)))
     }
 
@@ -266,8 +268,8 @@ impl Pair<'_> {
                 },
             ) => (value, modulus) == (other_value, other_modulus) && self.same_iteration(*of),
             (
-                Symbol::Turn { value, of, values },
-                Symbol::Turn {
+                Symbol::Lookup { value, of, values },
+                Symbol::Lookup {
                     value: other_value,
                     values: others,
                     ..
@@ -294,7 +296,7 @@ impl Pair<'_> {
                 let count = if of == within {
                     self.count(*of)
                 } else {
-                    self.turns(*of, *modulus)
+                    self.running_count(*of, *modulus)
                 };
                 match count {
                     Count::Exactly(n) => (to - from + step.wrapping_mul(n), *modulus),
@@ -309,7 +311,7 @@ impl Pair<'_> {
                 },
                 Symbol::Remainder { plus: from, .. },
             ) => (to - from, *modulus),
-            (Symbol::Turn { values: to, .. }, Symbol::Turn { values: from, .. }) => {
+            (Symbol::Lookup { values: to, .. }, Symbol::Lookup { values: from, .. }) => {
                 let ahead = to
                     .iter()
                     .zip(from.iter())
@@ -331,7 +333,7 @@ impl Pair<'_> {
 
     /// Adds a symbol that is in one of the offsets alone: in that of the second step if `second`.
     fn alone(&self, sum: &mut Sum, coefficient: i64, symbol: &Symbol, second: bool) {
-        // Of the second step it is known how often the loop has been around if it was entered on the way.
+        // Of the second step it is known how often the loop has been around if it was entered on the path.
         let count = |of: LoopId| {
             if second && !self.is_common(of) {
                 self.count(of)
@@ -357,7 +359,7 @@ impl Pair<'_> {
                 let known = (first..=last).map(|iteration| at(values, iteration));
                 sum.add(&multiples(coefficient, known));
             }
-            Symbol::Turn { values, .. } => sum.add(&multiples(coefficient, values.iter().copied())),
+            Symbol::Lookup { values, .. } => sum.add(&multiples(coefficient, values.iter().copied())),
             Symbol::Rotation { modulus, .. } | Symbol::Remainder { modulus, .. } => {
                 sum.add_range(coefficient, 0..*modulus);
             }

@@ -1,11 +1,12 @@
-//! Step 5: the cheapest barriers.
+//! Step 5: places the cheapest barriers, by implicit hitting set: steps 3 and 4 in turn until no conflict is
+//! left.
 
-use super::divergent::in_divergent_regions;
-use super::exposure::{Exposure, Violation};
+use super::conflict_relation::ConflictRelation;
+use super::divergent_regions::add_races_in_divergent_regions;
+use super::exposure::{Exposure, UnseparatedConflict};
 use super::graph::{AccessId, AccessKind, Action, Kernel, StepId};
 use super::hitting_set::{Cost, hitting_set};
-use super::in_flight::{Overlap, follow};
-use super::relation::Relation;
+use super::in_flight::{Race, track};
 use rustc_hash::FxHashSet;
 
 /// Where barriers are needed.
@@ -13,8 +14,8 @@ use rustc_hash::FxHashSet;
 pub struct Placement {
     /// The steps that a barrier is needed before, in order, and what for.
     pub barriers: Vec<(StepId, Reason)>,
-    /// What meets though no barrier could order it, in order.
-    pub overlaps: Vec<Overlap>,
+    /// The races that no barrier could order, in order.
+    pub races: Vec<Race>,
 }
 
 /// A conflict that a barrier is for.
@@ -29,40 +30,40 @@ pub struct Reason {
 /// So many rounds look for the best set of barriers; after that, one is enough that works.
 const ROUNDS: usize = 200;
 
-/// A round goes on with ways that have so many places together for each step. What is left out is found again in the next one,
+/// A round goes on with paths that have so many places together for each step. What is left out is found again in the next one,
 /// unless what is chosen has a place of it.
 const PLACES: usize = 2;
 
 /// Places barriers.
 #[must_use]
 pub fn place(kernel: &Kernel) -> Placement {
-    let relation = Relation::new(kernel);
-    let in_flight = follow(kernel, &relation, false);
-    let mut overlaps = if in_flight.overlaps.iter().any(|overlap| overlap.certain) {
-        with_conditions(&follow(kernel, &relation, true).overlaps)
+    let relation = ConflictRelation::new(kernel);
+    let in_flight = track(kernel, &relation, false);
+    let mut races = if in_flight.races.iter().any(|race| race.certain) {
+        with_conditions(&track(kernel, &relation, true).races)
     } else {
-        in_flight.overlaps.clone()
+        in_flight.races.clone()
     };
-    in_divergent_regions(kernel, &relation, &mut overlaps);
+    add_races_in_divergent_regions(kernel, &relation, &mut races);
     let exposure = Exposure::new(kernel, &relation, &in_flight);
     let barriers = choose(kernel, &exposure);
-    let mut overlaps: Vec<Overlap> = overlaps.into_iter().collect();
-    overlaps.sort_unstable();
+    let mut races: Vec<Race> = races.into_iter().collect();
+    races.sort_unstable();
     Placement {
         barriers: with_reasons(&exposure, &barriers),
-        overlaps,
+        races,
     }
 }
 
-/// Each of `overlaps` once: that it takes conditions to come to it is true only if it is so on all ways.
-fn with_conditions(overlaps: &FxHashSet<Overlap>) -> FxHashSet<Overlap> {
-    let unconditional = |overlap: &Overlap| Overlap {
+/// Each of `races` once: that it takes conditions to come to it is true only if it is so on all paths.
+fn with_conditions(races: &FxHashSet<Race>) -> FxHashSet<Race> {
+    let unconditional = |race: &Race| Race {
         conditional: false,
-        ..*overlap
+        ..*race
     };
-    let known = overlaps
+    let known = races
         .iter()
-        .filter(|overlap| !(overlap.conditional && overlaps.contains(&unconditional(overlap))));
+        .filter(|race| !(race.conditional && races.contains(&unconditional(race))));
     known.copied().collect()
 }
 
@@ -90,10 +91,13 @@ fn choose(kernel: &Kernel, exposure: &Exposure) -> FxHashSet<StepId> {
 
 /// The places of some of `violations`, one at least: those that share none with another one that ends earlier, and of the others
 /// those with the fewest, up to so many together.
-fn with_few_places(mut violations: Vec<Violation>, most: usize) -> impl Iterator<Item = Vec<StepId>> {
+fn with_few_places(
+    mut violations: Vec<UnseparatedConflict>,
+    most: usize,
+) -> impl Iterator<Item = Vec<StepId>> {
     violations.sort_by_key(|violation| violation.places.last().copied());
     let mut taken: FxHashSet<StepId> = FxHashSet::default();
-    let (apart, mut others): (Vec<Violation>, Vec<Violation>) =
+    let (apart, mut others): (Vec<UnseparatedConflict>, Vec<UnseparatedConflict>) =
         violations.into_iter().partition(|violation| {
             let is_apart = !violation.places.iter().any(|place| taken.contains(place));
             if is_apart {

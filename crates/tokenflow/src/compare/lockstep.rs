@@ -2,7 +2,7 @@
 
 use super::{EarlyExit, Translation};
 use crate::age::Age;
-use crate::eval::{N, NO_WAIT};
+use crate::eval::{NO_WAIT, WaitCount};
 use crate::program::{Await, Graph, Item, Queue, Repeat, Site, Slot, Target, ensure_sufficient_stack};
 use crate::program_info::{GraphInfo, ProgramInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -217,7 +217,7 @@ impl<'a> Lockstep<'a> {
                 step(pairs, |(a, b)| (commit(a, limit_a), commit(b, limit_b)));
             }
             Item::Wait { queue, n, read } if *queue == self.queue && (self.reads || !*read) => {
-                let n = N::try_from(*n).unwrap_or(NO_WAIT);
+                let n = WaitCount::try_from(*n).unwrap_or(NO_WAIT);
                 let more = |&((a, b), _): &(Pair, Site)| {
                     b != Age::DONE && wait(b, n) == Age::DONE && wait(a, n) != Age::DONE
                 };
@@ -390,7 +390,7 @@ impl<'a> Lockstep<'a> {
 }
 
 /// The first age that is older than any count.
-pub(crate) fn age_limit(counts: &[N], given: Option<N>) -> Age {
+pub(crate) fn age_limit(counts: &[WaitCount], given: Option<WaitCount>) -> Age {
     let emitted = counts.iter().copied().filter(|n| *n != NO_WAIT).max();
     let mut age = Age::NEWEST;
     for _ in 0..emitted.max(given).unwrap_or(0) {
@@ -407,7 +407,7 @@ fn commit(age: Age, age_limit: Age) -> Age {
     }
 }
 
-fn wait(age: Age, n: N) -> Age {
+fn wait(age: Age, n: WaitCount) -> Age {
     if n == NO_WAIT { age } else { age.wait(n) }
 }
 

@@ -1,4 +1,4 @@
-//! Runs graphs: blocks in order, or to a fixed point; outcomes are remembered.
+//! Evaluates graphs: blocks in order, or to a fixed point. Outcomes are memoized.
 
 use super::{Evaluator, Mode, Outcome};
 use crate::age::{Age, AgeMap};

@@ -1,4 +1,4 @@
-//! The ages of tokens at the point reached, frame by frame; the notation is that of [`super`].
+//! Tracks the ages of tokens at the point reached, frame by frame; the notation is that of [`super`].
 
 use crate::age::{Age, AgeMap, AgeTable};
 use crate::program::{Program, Token};

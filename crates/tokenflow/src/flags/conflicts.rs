@@ -1,21 +1,22 @@
-//! Which events can't share an id.
+//! Builds the conflict graph: which events can't share an id.
 //!
-//! Where all events of a pair of engines are in one block that is executed once, binary flags get their ids on the way
-//! ([`intervals`](super::intervals)): thousands that are set at a time make millions of conflicts. Counting flags have none there, since
-//! one that is set later and waited for earlier implies the other.
+//! Where all events of a pair of engines are in one block that is executed once, binary flags get their ids
+//! on the way ([`interval_coloring`](super::interval_coloring)): thousands that are set at a time make
+//! millions of conflicts. Counting flags have none there, since one that is set later and waited for earlier
+//! implies the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::intervals::Intervals;
-use super::machine::{Machine, Observer, Placed};
-use super::{BlockId, EngineId, EventId, Kind, Node, Options, Program};
+use super::happens_before::{Observer, PlacedEvents, Walk};
+use super::interval_coloring::IntervalColoring;
+use super::{BlockId, EngineId, EventId, FlagKind, Node, Options, Program};
 use crate::ids::IndexVec;
 
 /// The events of a pair of engines, and which of them conflict.
 #[derive(Default)]
-pub(super) struct Graph {
+pub(super) struct ConflictGraph {
     /// The events in the order in which they are first set.
     pub(super) events: Vec<EventId>,
     known: FxHashSet<EventId>,
@@ -24,7 +25,7 @@ pub(super) struct Graph {
     pub(super) clique: Vec<EventId>,
 }
 
-impl Graph {
+impl ConflictGraph {
     pub(super) fn has(&self, a: EventId, b: EventId) -> bool {
         self.edges.get(&a).is_some_and(|others| others.contains(&b))
     }
@@ -76,27 +77,31 @@ impl Graph {
 /// What is known of the events of a pair of engines.
 pub(super) enum Conflicts {
     /// All are in one block that is executed once, and flags are binary.
-    Intervals(Intervals),
+    Intervals(IntervalColoring),
     /// They are not.
-    Graph(Graph),
+    ConflictGraph(ConflictGraph),
 }
 
 /// Works out which events can't share an id. By pair of engines; none for those without events.
 pub(super) fn conflicts(
     program: &Program,
-    placed: &Placed,
+    placed: &PlacedEvents,
     options: &Options,
 ) -> BTreeMap<(EngineId, EngineId), Conflicts> {
     let mut finder = Finder {
         options,
         pairs: pairs(program, placed, options.kind),
     };
-    Machine::new(program, placed).block(BlockId(0), 0, true, &mut finder);
+    Walk::new(program, placed).block(BlockId(0), 0, true, &mut finder);
     finder.pairs
 }
 
 /// Each pair of engines that has events, without what is known of them.
-fn pairs(program: &Program, placed: &Placed, kind: Kind) -> BTreeMap<(EngineId, EngineId), Conflicts> {
+fn pairs(
+    program: &Program,
+    placed: &PlacedEvents,
+    kind: FlagKind,
+) -> BTreeMap<(EngineId, EngineId), Conflicts> {
     let mut is_repeated: IndexVec<BlockId, bool> = program.blocks.iter().map(|_| false).collect();
     for (id, block) in program.blocks.with_ids() {
         for node in &block.nodes {
@@ -119,10 +124,10 @@ fn pairs(program: &Program, placed: &Placed, kind: Kind) -> BTreeMap<(EngineId, 
             .insert(event.block);
     }
     let start = |blocks: BTreeSet<BlockId>| match blocks.first() {
-        Some(&block) if kind == Kind::Binary && blocks.len() == 1 && !is_repeated[block] => {
-            Conflicts::Intervals(Intervals::default())
+        Some(&block) if kind == FlagKind::Binary && blocks.len() == 1 && !is_repeated[block] => {
+            Conflicts::Intervals(IntervalColoring::default())
         }
-        _ => Conflicts::Graph(Graph::default()),
+        _ => Conflicts::ConflictGraph(ConflictGraph::default()),
     };
     blocks
         .into_iter()
@@ -136,17 +141,17 @@ struct Finder<'a, 'o> {
 }
 
 impl Observer for Finder<'_, '_> {
-    fn before_set(&mut self, machine: &Machine, id: EventId) {
-        let event = &machine.placed.events[id];
+    fn before_set(&mut self, walk: &Walk, id: EventId) {
+        let event = &walk.placed.events[id];
         let pair = (event.from, event.to);
         let limit = (self.options.limit)(event.from, event.to);
         match self.pairs.get_mut(&pair) {
-            Some(Conflicts::Intervals(intervals)) => intervals.set(id, pair, machine, limit),
-            Some(Conflicts::Graph(graph)) => {
+            Some(Conflicts::Intervals(intervals)) => intervals.set(id, pair, walk, limit),
+            Some(Conflicts::ConflictGraph(graph)) => {
                 graph.first_seen(id);
-                if self.options.kind == Kind::Binary && graph.clique.len() <= limit {
-                    let in_flight = machine.in_flight(event.from, event.to);
-                    let unknown = machine.unknown_waits(event.from, event.to).map(|wait| wait.event);
+                if self.options.kind == FlagKind::Binary && graph.clique.len() <= limit {
+                    let in_flight = walk.in_flight(event.from, event.to);
+                    let unknown = walk.unknown_waits(event.from, event.to).map(|wait| wait.event);
                     graph.conflict(id, in_flight.chain(unknown), limit);
                 }
             }
@@ -155,14 +160,14 @@ impl Observer for Finder<'_, '_> {
     }
 
     /// Counting flags: who set first is to be waited for first.
-    fn before_wait(&mut self, machine: &Machine, id: EventId) {
-        let event = &machine.placed.events[id];
+    fn before_wait(&mut self, walk: &Walk, id: EventId) {
+        let event = &walk.placed.events[id];
         let limit = (self.options.limit)(event.from, event.to);
-        if let Some(Conflicts::Graph(graph)) = self.pairs.get_mut(&(event.from, event.to))
-            && self.options.kind == Kind::Counting
+        if let Some(Conflicts::ConflictGraph(graph)) = self.pairs.get_mut(&(event.from, event.to))
+            && self.options.kind == FlagKind::Counting
             && graph.clique.len() <= limit
         {
-            let in_flight = machine.in_flight(event.from, event.to);
+            let in_flight = walk.in_flight(event.from, event.to);
             graph.conflict(id, in_flight.take_while(|&other| other != id), limit);
         }
     }

@@ -1,18 +1,18 @@
-//! An event for each dependence that nothing else implies.
+//! Places an event for each dependence that nothing else implies: the transitive reduction.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::machine::{Checkpoint, Knowledge, Machine, Placed, Watch};
+use super::happens_before::{Checkpoint, Knowledge, PlacedEvents, Walk, Watch};
 use super::{BlockId, Dependence, EngineId, Event, Node, Point, Program, Purpose};
 
 /// Places the events of all blocks, inner ones first: what they imply counts for the blocks around.
-pub(super) fn place(program: &Program) -> Placed {
-    let mut placed = Placed::new(program);
+pub(super) fn place(program: &Program) -> PlacedEvents {
+    let mut placed = PlacedEvents::new(program);
     for block in program.blocks.ids().rev() {
-        let events = Level::new(program, &placed, block).events();
+        let events = BlockPlacer::new(program, &placed, block).events();
         placed.add(events);
     }
     placed
@@ -49,9 +49,9 @@ impl Candidate {
     }
 }
 
-/// One block.
-struct Level<'a> {
-    machine: Machine<'a>,
+/// Places the events of one block.
+struct BlockPlacer<'a> {
+    walk: Walk<'a>,
     program: &'a Program,
     block: BlockId,
     /// By consumer; of each, those within an iteration first, and the latest producer first: it may imply the others.
@@ -72,12 +72,12 @@ struct Level<'a> {
 struct Iteration {
     /// When each node began and ended.
     times: Vec<Range<usize>>,
-    /// What a flag tells that an engine sets after a node.
-    told: FxHashMap<(usize, EngineId), Knowledge>,
+    /// What a flag releases that an engine sets after a node.
+    released: FxHashMap<(usize, EngineId), Knowledge>,
 }
 
-impl<'a> Level<'a> {
-    fn new(program: &'a Program, placed: &'a Placed, block: BlockId) -> Self {
+impl<'a> BlockPlacer<'a> {
+    fn new(program: &'a Program, placed: &'a PlacedEvents, block: BlockId) -> Self {
         let contents = &program.blocks[block];
         let candidate = |is_carried| {
             move |&dependence: &Dependence| Candidate {
@@ -111,7 +111,7 @@ impl<'a> Level<'a> {
         producers.sort_unstable();
         producers.dedup();
         Self {
-            machine: Machine::new(program, placed),
+            walk: Walk::new(program, placed),
             program,
             block,
             candidates,
@@ -128,9 +128,9 @@ impl<'a> Level<'a> {
         if !self.program.blocks[self.block].carried.is_empty() {
             // Whether an early wait is needed shows at its consumer, and then the iteration begins anew.
             self.last = std::mem::take(&mut self.this);
-            let machine = self.machine.checkpoint();
+            let walk = self.walk.checkpoint();
             while self.iteration(false) {
-                self.machine.go_back(&machine);
+                self.walk.go_back(&walk);
                 self.this = Iteration::default();
             }
         }
@@ -157,7 +157,7 @@ impl<'a> Level<'a> {
             {
                 early += 1;
                 if self.candidates[number].is_chosen && !is_first {
-                    self.hear(number);
+                    self.acquire(number);
                 }
             }
             self.this.times.push(time);
@@ -165,8 +165,8 @@ impl<'a> Level<'a> {
                 && producer == node
             {
                 producers += 1;
-                let told = self.machine.tell(engine);
-                self.this.told.insert((producer, engine), told);
+                let released = self.walk.release(engine);
+                self.this.released.insert((producer, engine), released);
             }
         }
         is_new
@@ -181,12 +181,12 @@ impl<'a> Level<'a> {
         }
     }
 
-    fn hear(&mut self, number: usize) {
+    fn acquire(&mut self, number: usize) {
         let Dependence {
             producer, from, to, ..
         } = self.candidates[number].dependence;
-        let told = self.producers_iteration(number).told[&(producer, from)].clone();
-        self.machine.hear(to, &told);
+        let released = self.producers_iteration(number).released[&(producer, from)].clone();
+        self.walk.acquire(to, &released);
     }
 
     /// Chooses among the candidates of a consumer, walks through it, and says when that was.
@@ -212,9 +212,9 @@ impl<'a> Level<'a> {
             }
         }
         for number in decided {
-            self.hear(number);
+            self.acquire(number);
         }
-        let before = self.machine.checkpoint();
+        let before = self.walk.checkpoint();
         let all = open.clone();
         let mut chosen = Vec::new();
         while let Some(broken) = self.broken(node, &before, &chosen, &open) {
@@ -237,11 +237,11 @@ impl<'a> Level<'a> {
             self.candidates[number].is_chosen = true;
         }
         self.broken(node, &before, &chosen, &[]);
-        let end = self.machine.now();
+        let end = self.walk.now();
         end - self.length..end
     }
 
-    /// Walks through a node with `chosen` heard, and returns the number of the first of `open` that does not hold.
+    /// Walks through a node with `chosen` acquired, and returns the number of the first of `open` that does not hold.
     fn broken(
         &mut self,
         node: usize,
@@ -249,19 +249,19 @@ impl<'a> Level<'a> {
         chosen: &[usize],
         open: &[usize],
     ) -> Option<usize> {
-        self.machine.go_back(before);
+        self.walk.go_back(before);
         for &number in chosen {
-            self.hear(number);
+            self.acquire(number);
         }
-        self.machine.watched = open.iter().map(|&number| self.watch(number)).collect();
+        self.walk.watched = open.iter().map(|&number| self.watch(number)).collect();
         if !matches!(self.program.blocks[self.block].nodes[node], Node::Operation(_)) {
             // It is met at the boundary, since what is inside need not be executed.
-            self.machine.check_watched();
+            self.walk.check_watched();
         }
-        let start = self.machine.now();
-        self.machine.node(self.block, node, false, &mut ());
-        self.length = self.machine.now() - start;
-        let watched = std::mem::take(&mut self.machine.watched);
+        let start = self.walk.now();
+        self.walk.node(self.block, node, false, &mut ());
+        self.length = self.walk.now() - start;
+        let watched = std::mem::take(&mut self.walk.watched);
         watched.iter().position(|watch| watch.is_broken)
     }
 

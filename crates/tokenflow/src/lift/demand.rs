@@ -1,11 +1,12 @@
-//! Which groups are accessed before a later wait completes them as well.
+//! Computes, by a backward dataflow analysis, which groups are accessed before a later wait completes them as
+//! well.
 //!
 //! A register is *demanded* at a point for a kind of access if on some path from there such an access comes before every wait that
 //! completes what is in the register now. It is known from the end of the program backward: a commit moves demand from a
 //! register to the one before, and a wait ends that of all that it completes. So a wait that completes what nobody demands leaves it
 //! to the waits that come later.
 
-use super::flow::{Flow, Step, Wait};
+use super::flow_graph::{FlowGraph, Step, Wait};
 use super::registers::{Registers, Span};
 use super::{Accesses, Register};
 
@@ -15,7 +16,7 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    pub fn new(flow: &Flow, accesses: &Accesses) -> Self {
+    pub fn new(flow: &FlowGraph, accesses: &Accesses) -> Self {
         let (spans, registers) = (Registers::spans(flow), Registers::number(flow));
         let mut demand = Self {
             after: vec![vec![0; registers]; flow.waits],

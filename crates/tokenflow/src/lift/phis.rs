@@ -1,11 +1,12 @@
-//! Which registers are phis where, and what all registers hold at the end of each node.
+//! Places phis: which registers are phis where, and what all registers hold at the end of each node. An
+//! optimistic fixed point.
 //!
 //! A register is a phi where its nodes bring different tokens, or one that is not visible. It stays one; the nodes run again
 //! until there are no more. Tokens that differ in one round differ in all later ones, so no phi is made in vain.
 
+use super::access_masks::AccessMasks;
 use super::demand::Demand;
-use super::flow::{Begin, Flow};
-use super::masks::Masks;
+use super::flow_graph::{Begin, FlowGraph};
 use super::registers::{Filter, Joins, Registers};
 use super::{Accesses, JoinPlace, LiftedToken, Register};
 
@@ -23,13 +24,13 @@ const ROUNDS: usize = 8;
 
 impl Phis {
     /// Awaits what each wait completes; with `accesses`, leaves to later waits what nobody accesses before them.
-    pub fn new(flow: &Flow, accesses: Option<&Accesses>) -> Self {
+    pub fn new(flow: &FlowGraph, accesses: Option<&Accesses>) -> Self {
         let exact = Self::run(flow, None);
         let Some(accesses) = accesses else {
             return exact;
         };
         let demand = Demand::new(flow, accesses);
-        let mut masks = Masks::default().grown(flow, accesses, &exact);
+        let mut masks = AccessMasks::default().grown(flow, accesses, &exact);
         for _ in 0..ROUNDS {
             let filter = Filter {
                 accesses,
@@ -47,7 +48,7 @@ impl Phis {
         exact
     }
 
-    fn run(flow: &Flow, filter: Option<&Filter>) -> Self {
+    fn run(flow: &FlowGraph, filter: Option<&Filter>) -> Self {
         let registers = Registers::number(flow);
         let mut phis = Self {
             sets: vec![vec![false; registers]; flow.sets.len()],
@@ -64,7 +65,13 @@ impl Phis {
     }
 
     /// Runs all nodes; returns true if there are new phis.
-    fn round(&mut self, flow: &Flow, registers: usize, places: &[usize], filter: Option<&Filter>) -> bool {
+    fn round(
+        &mut self,
+        flow: &FlowGraph,
+        registers: usize,
+        places: &[usize],
+        filter: Option<&Filter>,
+    ) -> bool {
         let mut starts = vec![Vec::new(); flow.nodes.len()];
         self.ends = vec![None; flow.nodes.len()];
         let mut changed = false;
@@ -89,7 +96,7 @@ impl Phis {
     }
 
     /// What the registers hold at the start of node `n`, and whether there are new phis.
-    fn start(&mut self, flow: &Flow, n: usize, registers: usize) -> (Vec<LiftedToken>, bool) {
+    fn start(&mut self, flow: &FlowGraph, n: usize, registers: usize) -> (Vec<LiftedToken>, bool) {
         let node = &flow.nodes[n];
         let mut start: Option<Vec<LiftedToken>> = None;
         let mut new = vec![false; registers];
@@ -112,7 +119,7 @@ impl Phis {
     }
 
     /// Compares what a back edge brings with what the registers held at the start of node `n`.
-    fn back_edge(&mut self, flow: &Flow, n: usize, pred: usize, start: &[LiftedToken]) -> bool {
+    fn back_edge(&mut self, flow: &FlowGraph, n: usize, pred: usize, start: &[LiftedToken]) -> bool {
         let node = &flow.nodes[n];
         let Some(end) = &self.ends[pred] else {
             return false;
@@ -149,7 +156,7 @@ fn phi(begin: Begin, register: Register) -> LiftedToken {
 }
 
 /// Returns true if `token` is defined inside of graph `hidden`.
-fn is_hidden(flow: &Flow, joins: &Joins, hidden: Option<usize>, token: LiftedToken) -> bool {
+fn is_hidden(flow: &FlowGraph, joins: &Joins, hidden: Option<usize>, token: LiftedToken) -> bool {
     let Some(hidden) = hidden else { return false };
     let around = |graph: usize| flow.graphs[graph].parent;
     let graph = match token {

@@ -1,8 +1,8 @@
-//! The registers of a queue, and what happens to them.
+//! Models the registers of a queue (a FIFO of groups that hold tokens), and what each step does to them.
 
+use super::access_masks::AccessMasks;
 use super::demand::Demand;
-use super::flow::{Flow, Step, Wait};
-use super::masks::Masks;
+use super::flow_graph::{FlowGraph, Step, Wait};
 use super::{Accesses, JoinPlace, LiftedJoin, LiftedToken, Register};
 use crate::program::Site;
 use rustc_hash::FxHashMap;
@@ -50,7 +50,7 @@ pub(super) struct Span {
 pub(super) struct Filter<'a> {
     pub accesses: &'a Accesses,
     pub demand: &'a Demand,
-    pub masks: &'a Masks,
+    pub masks: &'a AccessMasks,
 }
 
 impl Filter<'_> {
@@ -127,12 +127,12 @@ pub(super) struct Registers(Vec<Family>);
 
 impl Registers {
     /// How many there are.
-    pub fn number(flow: &Flow) -> usize {
+    pub fn number(flow: &FlowGraph) -> usize {
         Self::new(flow).0.iter().map(Family::len).sum()
     }
 
     /// Where those of each completion are.
-    pub fn spans(flow: &Flow) -> Vec<Span> {
+    pub fn spans(flow: &FlowGraph) -> Vec<Span> {
         let spans = Self::new(flow).0.into_iter().map(|family| Span {
             reads: family.reads,
             first: family.first,
@@ -142,7 +142,7 @@ impl Registers {
     }
 
     /// All complete.
-    fn new(flow: &Flow) -> Self {
+    fn new(flow: &FlowGraph) -> Self {
         let mut first = 0;
         let depths = [(flow.depth, false), (flow.read_depth, true)];
         let families = depths.into_iter().filter_map(|(depth, reads)| {
@@ -161,7 +161,7 @@ impl Registers {
     }
 
     /// Each as the token that it holds.
-    pub fn from_tokens(flow: &Flow, tokens: &[LiftedToken]) -> Self {
+    pub fn from_tokens(flow: &FlowGraph, tokens: &[LiftedToken]) -> Self {
         let mut registers = Self::new(flow);
         let pending = |token: LiftedToken| (token != LiftedToken::Ready).then_some(token);
         for family in &mut registers.0 {

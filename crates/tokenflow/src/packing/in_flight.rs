@@ -1,10 +1,10 @@
-//! Where asynchronous accesses may be in flight.
+//! Finds where asynchronous accesses may be in flight.
 //!
 //! A token is followed from where it comes from to what takes it over, on every path: an await, a token that is made of it,
-//! or an edge that hands it over. The access is in flight on the way, and on the ways of all tokens that it may become. If a
+//! or an edge that hands it over. The access is in flight on that path, and on the paths of all tokens that it may become. If a
 //! token is lost on some path, because another takes its place, the access is in flight wherever control may go after it.
 
-use super::flow::{Flow, Issue, NodeId, NodeSet, TokenId, TokenOrigin, Until};
+use super::flow_graph::{AccessEnd, FlowGraph, Issue, NodeId, NodeSet, TokenId, TokenOrigin};
 use rustc_hash::FxHashMap;
 
 /// All threads.
@@ -12,7 +12,7 @@ const ALL_WARPS: u32 = u32::MAX;
 
 /// Where a token goes until something takes it over.
 #[derive(Clone)]
-enum Way {
+enum TokenPath {
     /// By these nodes.
     Known(Vec<NodeId>),
     /// On some path, another takes its place.
@@ -21,19 +21,19 @@ enum Way {
 
 /// Follows tokens and groups.
 pub(super) struct InFlight<'a> {
-    flow: &'a Flow,
+    flow: &'a FlowGraph,
     /// What each token may become.
     becomes: Vec<Vec<TokenId>>,
     /// The ends of the edges that hand each token over.
     entries: Vec<Vec<NodeId>>,
-    /// The way of each token that was followed, to where these warps await it.
-    ways: FxHashMap<(TokenId, u32), Way>,
+    /// The path of each token that was followed, to where these warps await it.
+    ways: FxHashMap<(TokenId, u32), TokenPath>,
     seen: NodeSet,
     seen_open: NodeSet,
 }
 
 impl<'a> InFlight<'a> {
-    pub fn new(flow: &'a Flow) -> Self {
+    pub fn new(flow: &'a FlowGraph) -> Self {
         let mut becomes = vec![Vec::new(); flow.tokens.len()];
         let mut entries = vec![Vec::new(); flow.tokens.len()];
         for node in &flow.nodes {
@@ -62,10 +62,10 @@ impl<'a> InFlight<'a> {
     /// The nodes at which `issue` of `node` may be in flight, that of the await included.
     pub fn of(&mut self, node: NodeId, issue: &Issue) -> Vec<NodeId> {
         let mut nodes = match &issue.until {
-            Until::Tokens(tokens) => self.until_any(node, tokens, ALL_WARPS),
-            Until::TokensOfWarps(tokens, warps) => self.until_any(node, tokens, *warps),
-            Until::Queue(queue) => self.until_wait(node, *queue, !issue.write),
-            Until::Unknown => self.all_after(node),
+            AccessEnd::Tokens(tokens) => self.until_any(node, tokens, ALL_WARPS),
+            AccessEnd::TokensOfWarps(tokens, warps) => self.until_any(node, tokens, *warps),
+            AccessEnd::Queue(queue) => self.until_wait(node, *queue, !issue.write),
+            AccessEnd::Unknown => self.all_after(node),
         };
         nodes.push(node);
         nodes
@@ -84,12 +84,12 @@ impl<'a> InFlight<'a> {
         let mut work = vec![token];
         while let Some(token) = work.pop() {
             if !self.ways.contains_key(&(token, warps)) {
-                let way = self.way(token, warps).map_or(Way::Lost, Way::Known);
+                let way = self.way(token, warps).map_or(TokenPath::Lost, TokenPath::Known);
                 self.ways.insert((token, warps), way);
             }
             match &self.ways[&(token, warps)] {
-                Way::Known(way) => nodes.extend(way),
-                Way::Lost => return None,
+                TokenPath::Known(way) => nodes.extend(way),
+                TokenPath::Lost => return None,
             }
             work.extend(self.becomes[token].iter().filter(|&&next| met.insert(next)));
         }

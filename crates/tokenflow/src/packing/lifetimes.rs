@@ -1,4 +1,4 @@
-//! Which buffers interfere.
+//! Computes the lifetimes of buffers, and so which buffers interfere.
 //!
 //! A buffer occupies its memory at a node if its contents are wanted there, if it is accessed there, or if an asynchronous
 //! access to it may be in flight. Two buffers interfere if they occupy memory at the same node.
@@ -13,9 +13,9 @@
 //! Cost: for each buffer, the nodes between its first write and its last read, and for [`Sharing::Free`] those up to the
 //! next barriers; and the number of pairs.
 
-use super::flow::{BufferId, Flow, NodeId, NodeSet, Until};
+use super::flow_graph::{AccessEnd, BufferId, FlowGraph, NodeId, NodeSet};
 use super::in_flight::InFlight;
-use super::live::Lives;
+use super::liveness::Liveness;
 
 /// Which buffers may share memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +40,15 @@ pub struct Lifetimes {
 impl Lifetimes {
     /// The lifetimes of the buffers of `flow`, where those of `everywhere` are accessed by operations that can't be followed.
     #[must_use]
-    pub fn of(flow: &Flow, everywhere: &[bool]) -> Self {
-        let mut lives = Lives::new(flow);
+    pub fn of(flow: &FlowGraph, everywhere: &[bool]) -> Self {
+        let mut lives = Liveness::new(flow);
         let mut in_flight = InFlight::new(flow);
         let mut flights = vec![Vec::new(); flow.buffers];
         let mut is_known = vec![true; flow.buffers];
         for (n, node) in flow.nodes.iter().enumerate() {
             for issue in node.issues.iter().filter(|issue| !everywhere[issue.buffer]) {
                 match issue.until {
-                    Until::Unknown => is_known[issue.buffer] = false,
+                    AccessEnd::Unknown => is_known[issue.buffer] = false,
                     _ => flights[issue.buffer].extend(in_flight.of(n, issue)),
                 }
             }
@@ -71,7 +71,7 @@ impl Lifetimes {
 
     /// The pairs of buffers that interfere, each with the smaller number first.
     #[must_use]
-    pub fn interference(&self, flow: &Flow, sharing: Sharing) -> Vec<(BufferId, BufferId)> {
+    pub fn interference(&self, flow: &FlowGraph, sharing: Sharing) -> Vec<(BufferId, BufferId)> {
         let buffers = self.occupied.len();
         if sharing == Sharing::None {
             return (0..buffers).flat_map(|b| (0..b).map(move |a| (a, b))).collect();
@@ -120,7 +120,7 @@ impl Lifetimes {
     }
 
     /// Passes on buffers of which the second is accessed after the first without a barrier between.
-    fn without_barrier(&self, flow: &Flow, insert: &mut impl FnMut(BufferId, BufferId)) {
+    fn without_barrier(&self, flow: &FlowGraph, insert: &mut impl FnMut(BufferId, BufferId)) {
         let mut seen = NodeSet::new(flow.nodes.len());
         let edges = |node: NodeId| flow.nodes[node].edges.iter().map(|edge| edge.to);
         for (buffer, touched) in self.touched.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Branch and bound over the orders in which buffers are placed.
+//! Searches for the smallest layout: branch and bound over the orders in which buffers are placed.
 //!
 //! Some optimal layout is what first fit makes of its buffers from the lowest to the highest: first fit in that order puts
 //! no buffer higher than it was, so that repeating it ends at a layout that it reproduces. The search tries only such

@@ -1,4 +1,4 @@
-//! Step 5: which phases share a ring.
+//! Step 5: allocates phases to rings of mbarriers.
 //!
 //! **In:** phases, phis, awaits. **Out:** rings with their depths and the ages of phases, or loads that no ring can follow.
 //!

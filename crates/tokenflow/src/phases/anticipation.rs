@@ -1,4 +1,4 @@
-//! Step 5.3: which phases are awaited on every path. A backward must-analysis.
+//! Step 5.3: finds phases that are awaited on every path. A backward must-analysis.
 //!
 //! **In:** awaits and phis. **Out:** for each ring, whether all its phases are always awaited.
 //!

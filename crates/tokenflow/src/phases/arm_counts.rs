@@ -1,4 +1,4 @@
-//! Step 5.1: how often a ring of mbarriers is armed between two points of the program.
+//! Step 5.1: counts how often a ring of mbarriers is armed between two points of the program.
 //!
 //! **In:** where phases are opened, and on which ring. **Out:** the least and the most arms of each block and region op, and
 //! prefix sums in each block.

@@ -1,4 +1,5 @@
-//! Step 4: which phases of an await are available: awaited before on every path. A forward must-analysis.
+//! Step 4: finds phases of an await that are available: awaited before on every path. A forward
+//! must-analysis.
 //!
 //! **In:** the phases of each await. **Out:** the same, without those that are available.
 //!

@@ -1,4 +1,4 @@
-//! Step 5.5: which rings are never live together, and become one.
+//! Step 5.5: coalesces rings that are never live together, by a linear scan.
 //!
 //! **In:** live ranges and depths. **Out:** pairs of rings that become one.
 //!

@@ -1,4 +1,4 @@
-//! Step 8: which awaits are by some threads only.
+//! Step 8: finds awaits that only some threads execute.
 //!
 //! **In:** where threads may take different paths. **Out:** for each await, the buffers whose loads only some threads know of.
 //!

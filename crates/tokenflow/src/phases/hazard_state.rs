@@ -1,5 +1,5 @@
-//! Step 8: what may be pending at a point: accesses to buffers, and waits for rings, by threads of each role. The lattice of
-//! [`super::hazards`].
+//! Step 8: the lattice of [`super::hazards`]: what may be pending at a point, that is accesses to buffers and
+//! waits for rings, by threads of each role.
 
 use super::ids::RingId;
 use super::rings::MAX_DEPTH;
@@ -71,8 +71,8 @@ impl HazardState {
         self.rings.values_mut().for_each(|arms| *arms = NO_DEPTH);
     }
 
-    /// Threads of `roles` have come so far, and that is known.
-    pub fn meet(&mut self, roles: RoleSet) {
+    /// Threads of `roles` have met at a barrier.
+    pub fn synchronize(&mut self, roles: RoleSet) {
         self.buffers.retain(|(_, role), pending| {
             if roles.has(*role) {
                 *pending &= !(READ | WRITTEN | FENCED | LANDED);
@@ -170,11 +170,11 @@ mod tests {
     #[test]
     fn a_write_is_over_after_a_fence_and_a_later_barrier() {
         let mut state = with(A, WRITTEN | UNFENCED);
-        state.meet(ALL);
+        state.synchronize(ALL);
         assert_eq!(state.pending(A), UNFENCED);
         state.fence(ALL);
         assert_eq!(state.pending(A), FENCED);
-        state.meet(ALL);
+        state.synchronize(ALL);
         assert_eq!(state, HazardState::default());
     }
 
@@ -193,13 +193,13 @@ mod tests {
     fn copies_write_until_threads_wait_for_them() {
         let mut state = with(A, WRITTEN | UNFENCED | COPIED);
         state.fence(ALL);
-        state.meet(ALL);
+        state.synchronize(ALL);
         assert_eq!(state.pending(A), COPIED);
         state.complete_copies(ALL);
         assert_eq!(state.pending(A) & (WRITTEN | UNFENCED), WRITTEN | UNFENCED);
         // That may have been the wait for another copy.
         state.fence(ALL);
-        state.meet(ALL);
+        state.synchronize(ALL);
         state.complete_copies(ALL);
         assert_eq!(state.pending(A) & (WRITTEN | UNFENCED), WRITTEN | UNFENCED);
     }
@@ -225,7 +225,7 @@ mod tests {
         state.record(A, READ, one.or(other));
         state.record_wait(RingId(0), 1, one.or(other));
         assert_eq!(state.roles(A, READ), one.or(other));
-        state.meet(one);
+        state.synchronize(one);
         assert_eq!(state.roles(A, READ), other);
         assert_eq!(state.waits(RingId(0)).collect::<Vec<_>>(), [(2, 1)]);
     }

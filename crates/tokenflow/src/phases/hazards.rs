@@ -1,4 +1,5 @@
-//! Step 8: what has to lie between the threads' accesses and an asynchronous operation that one thread issues for all.
+//! Step 8: finds where barriers and proxy fences are needed between the threads' accesses and an asynchronous
+//! operation that one thread issues for all. A forward may-analysis.
 //!
 //! **In:** rings, and accesses to memory. **Out:** a barrier and a fence, or none, before each load, opened phase and store.
 //!
@@ -24,7 +25,7 @@ use super::divergence::divergent_awaits;
 use super::hazard_state::{COPIED, FENCED, HazardState, LANDED, NO_DEPTH, READ, UNFENCED, WRITTEN};
 use super::ids::{AwaitId, BlockId, IndexVec, LoadId, PhaseId, RegionOpId, RingId, StoreId};
 use super::partition::{Partition, PhaseValue};
-use super::plan::Before;
+use super::plan::SyncPoint;
 use super::rings::Rings;
 use super::roles::RoleSet;
 use super::tree::{AccessKind, Buffer, Inst, Tree};
@@ -57,7 +58,7 @@ pub struct Syncs {
     /// Before a store.
     pub stores: IndexVec<StoreId, RequiredSync>,
     /// Who takes part in what is needed before a load, if threads have different roles.
-    pub participants: BTreeMap<Before, Participants>,
+    pub participants: BTreeMap<SyncPoint, Participants>,
 }
 
 /// The roles whose threads take part in a [`RequiredSync`].
@@ -174,7 +175,7 @@ impl<'t> Hazards<'t> {
 
     fn inst(&mut self, inst: &Inst, state: &mut HazardState) {
         match inst {
-            Inst::Barrier => state.meet(self.tree.all_roles()),
+            Inst::Barrier => state.synchronize(self.tree.all_roles()),
             Inst::Fence => state.fence(self.roles),
             Inst::Access { buffer, kind } => {
                 let pending = match kind {
@@ -195,7 +196,7 @@ impl<'t> Hazards<'t> {
                     Self::needs(buffer, minds, state),
                     participants(buffer, minds, state),
                 );
-                self.out.loads[*load] = self.apply(needs, who, Before::Load(*load), state);
+                self.out.loads[*load] = self.apply(needs, who, SyncPoint::Load(*load), state);
             }
             Inst::Store { store, buffer } => {
                 let needs = Self::needs(*buffer, WRITTEN | LANDED, state);
@@ -204,7 +205,7 @@ impl<'t> Hazards<'t> {
                     state.fence(all);
                 }
                 if needs.barrier {
-                    state.meet(all);
+                    state.synchronize(all);
                 }
                 self.out.stores[*store] = needs;
             }
@@ -271,7 +272,7 @@ impl<'t> Hazards<'t> {
             who.fence = who.fence.or(its.fence);
             who.barrier = who.barrier.or(its.barrier);
         }
-        self.out.phases[phase] = self.apply(sync, who, Before::Phase(phase), state);
+        self.out.phases[phase] = self.apply(sync, who, SyncPoint::Phase(phase), state);
         let waited = state.arm(ring);
         if let Some(needed) = &mut self.needed {
             needed[phase] = waited.saturating_add_signed(shift).max(1);
@@ -283,14 +284,14 @@ impl<'t> Hazards<'t> {
         &mut self,
         sync: RequiredSync,
         who: Participants,
-        before: Before,
+        before: SyncPoint,
         state: &mut HazardState,
     ) -> RequiredSync {
         if sync.fence {
             state.fence(who.fence);
         }
         if sync.barrier {
-            state.meet(who.barrier);
+            state.synchronize(who.barrier);
         }
         if self.tree.has_roles() {
             self.out.participants.remove(&before);

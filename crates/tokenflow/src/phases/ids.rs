@@ -1,4 +1,4 @@
-//! Ids of what plans are made of.
+//! The ids of what plans are made of.
 
 use crate::ids::ids;
 pub use crate::ids::{Id, IndexVec};

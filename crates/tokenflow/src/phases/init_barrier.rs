@@ -1,4 +1,4 @@
-//! After all steps: whether threads have to meet after the initialization of mbarriers.
+//! After all steps: finds whether threads need a barrier after the initialization of mbarriers.
 //!
 //! **In:** the plan. **Out:** whether it takes a barrier.
 //!
@@ -27,7 +27,7 @@ enum FirstAction {
 /// block, rather than mbarriers.
 #[must_use]
 pub fn needs_init_barrier(tree: &Tree, plan: &Plan, by_barrier: bool) -> bool {
-    // Threads of different roles go different ways from here.
+    // Threads of different roles take different paths from here.
     if tree.has_roles() {
         return true;
     }

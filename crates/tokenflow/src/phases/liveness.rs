@@ -1,4 +1,4 @@
-//! Step 5.5: when rings are live.
+//! Step 5.5: computes live ranges of rings.
 //!
 //! **In:** rings, and the barriers that loads need. **Out:** live ranges in a linear order of the program.
 //!

@@ -1,4 +1,4 @@
-//! Step 6: where mbarriers are initialized and invalidated.
+//! Step 6: finds where mbarriers are initialized and invalidated.
 //!
 //! **In:** what was placed, partitioned, and is awaited. **Out:** a block outside of all loops that has all of it, and the first
 //! and last instruction of that block that has any.

@@ -1,4 +1,4 @@
-//! Step 7: which number of its ring each phase has, where that is known in closed form.
+//! Step 7: computes which number of its ring each phase has, where that is known in closed form.
 //!
 //! **In:** rings and their arms. **Out:** numbers as affine expressions, or that the running program has to count.
 //!

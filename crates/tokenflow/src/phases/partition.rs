@@ -1,4 +1,4 @@
-//! Step 3: which loads share a phase.
+//! Step 3: finds which loads share a phase, and which tokens a phi.
 //!
 //! **In:** the placement of loads. **Out:** phases, each with its loads; phis, each with its tokens and incoming values; the
 //! phases of each await.

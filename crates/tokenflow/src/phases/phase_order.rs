@@ -1,4 +1,4 @@
-//! Step 5.4: in which order phases take their numbers.
+//! Step 5.4: chooses the order in which phases take their numbers.
 //!
 //! **In:** rings. **Out:** for each phase, how much greater its number is than how often the ring was armed before.
 //!

@@ -1,4 +1,4 @@
-//! Step 2: placement of phases: in which block the phase of each load is opened.
+//! Step 2: places phases: finds the block in which the phase of each load is opened, by hoisting.
 //!
 //! **In:** the simplified tree. **Out:** for each load, the outermost block in which its phase can be opened; which tokens of
 //! blocks inside need no phi, since what they stand for was hoisted.

@@ -1,4 +1,4 @@
-//! What comes out: phases, rings and synchronization of a whole function.
+//! The output: phases, rings and synchronization of a whole function.
 
 use super::affine::AffineExpr;
 use super::hazards::Syncs;
@@ -30,8 +30,8 @@ pub struct Plan {
     pub syncs: Syncs,
     /// The barriers of [`Plan::syncs`], in order, with numbers as if they were the arms of a ring of their own.
     pub rendezvous: Vec<Rendezvous>,
-    /// Those rings: one for each set of roles that meet.
-    pub meetings: Vec<Meetings>,
+    /// The rings that rendezvous are on: one for each set of roles that meet.
+    pub rendezvous_rings: Vec<RendezvousRing>,
     /// Awaits of roles for which no ring is made: a role that awaits one phase of a ring has to await all of them.
     pub partly_awaited: Vec<AwaitId>,
     /// The rings that are armed in each region op.
@@ -50,7 +50,7 @@ impl Plan {
     /// How many mbarriers that takes, for all sets of roles that meet.
     #[must_use]
     pub fn rendezvous_mbarriers(&self) -> u64 {
-        self.rendezvous_depth() * self.meetings.len() as u64
+        self.rendezvous_depth() * self.rendezvous_rings.len() as u64
     }
 
     /// What an edge of an operation binds a phi to; `None`: a complete token, or nothing.
@@ -135,7 +135,7 @@ pub struct Ring {
 
 /// What a barrier of [`Plan::syncs`] stands before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Before {
+pub enum SyncPoint {
     /// The place where a phase is opened.
     Phase(PhaseId),
     /// A load, after its phase was opened.
@@ -145,9 +145,9 @@ pub enum Before {
 /// A barrier of [`Plan::syncs`]: a rendezvous of all threads, at a barrier of the block or at an mbarrier.
 #[derive(Clone, Debug)]
 pub struct Rendezvous {
-    /// What it stands before.
-    pub before: Before,
-    /// On which ring of [`Plan::meetings`] it is.
+    /// The point that it stands before.
+    pub before: SyncPoint,
+    /// On which ring of [`Plan::rendezvous_rings`] it is.
     pub ring: usize,
     /// How many rendezvous come before it, if that is known.
     pub number: Option<AffineExpr>,
@@ -155,9 +155,9 @@ pub struct Rendezvous {
     pub waits: bool,
 }
 
-/// The rendezvous of the same threads.
+/// The ring of the rendezvous of the same threads.
 #[derive(Clone, Debug)]
-pub struct Meetings {
+pub struct RendezvousRing {
     /// The roles of the threads that arrive; none: threads don't differ in roles.
     pub roles: RoleSet,
     /// True if the running program counts them.

@@ -1,4 +1,4 @@
-//! Step 3: the partition refinement: which definitions are used alike.
+//! Step 3: partition refinement: finds definitions that are used alike.
 //!
 //! **In:** the definitions of [`super::partition`], loads and phis. **Out:** classes of definitions that no await tells apart.
 

@@ -1,4 +1,4 @@
-//! Step 5.1: how old phases get, and how deep rings are for that.
+//! Step 5.1: computes the ages of phases, and so the depths of rings.
 //!
 //! **In:** which phases share a ring. **Out:** the age of each phase where it is awaited, and the depth of each ring.
 //!

@@ -1,4 +1,4 @@
-//! Roles: which threads execute what.
+//! Warp specialization: roles say which threads execute what.
 //!
 //! The threads of a block have **roles**, fixed once: a region op may be one whose blocks are each for some roles. A thread runs
 //! those that its role is among, in order, and passes the others by. Loads, and all else outside of such region ops, are for

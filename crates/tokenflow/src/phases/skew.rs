@@ -1,4 +1,4 @@
-//! Step 9: where threads meet at mbarriers, how far they may run ahead of one another.
+//! Step 9: computes how far threads may run ahead of one another where they meet at mbarriers.
 //!
 //! **In:** the numbered rendezvous. **Out:** those before which threads have to wait for the slot's last phase.
 //!
@@ -147,7 +147,7 @@ mod tests {
     use crate::oracle::generate::config;
     use crate::phases::hazards::{RequiredSync, Syncs};
     use crate::phases::ids::{IndexVec, PhiId, RingId};
-    use crate::phases::plan::{Before, Phi, Rendezvous, Ring};
+    use crate::phases::plan::{Phi, Rendezvous, Ring, SyncPoint};
     use crate::phases::test_trees::{ALL, Build, Event, FirstSteps, any_tree};
     use crate::phases::tree::Trips;
     use crate::program::Token;
@@ -189,7 +189,7 @@ mod tests {
                 1,
             ),
             rendezvous: vec![Rendezvous {
-                before: Before::Phase(PhaseId(0)),
+                before: SyncPoint::Phase(PhaseId(0)),
                 ring: 0,
                 number: None,
                 waits: true,

@@ -1,4 +1,4 @@
-//! Step 2: the dataflow graph of the tokens of one region op, and its connected components.
+//! Step 2: builds the dataflow graph of the tokens of one region op, and its connected components.
 //!
 //! **In:** a region op. **Out:** for each token, what flows into it, and which others it is connected with.
 

@@ -1,4 +1,4 @@
-//! Disjoint sets.
+//! Disjoint sets (union-find).
 
 /// Disjoint sets of the numbers from 0 on.
 #[derive(Clone, Debug, Default)]

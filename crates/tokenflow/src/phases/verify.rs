@@ -1,4 +1,4 @@
-//! Step 10: what an emitter relies on, checked in debug builds.
+//! Step 10: verifies a plan: what an emitter relies on, checked in debug builds.
 //!
 //! A plan that breaks any of it comes from a fault of ours. [`Plan::verify`] says which.
 //!
@@ -7,7 +7,7 @@
 use super::affine::{AffineExpr, Symbol};
 use super::ids::{BlockId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId, RingId};
 use super::partition::{MAX_PHASE_BYTES, PhaseValue};
-use super::plan::{Before, Phase, Plan};
+use super::plan::{Phase, Plan, SyncPoint};
 use super::rings::{InstPositions, MAX_DEPTH};
 use super::roles::RoleSet;
 use super::tree::{Tree, Trips};
@@ -71,8 +71,8 @@ impl Verifier<'_> {
         ] {
             ensure!(has == needs, "there are {has} {what}, and should be {needs}");
         }
-        for meetings in &plan.meetings {
-            let has = meetings.within.len();
+        for rendezvous_ring in &plan.rendezvous_rings {
+            let has = rendezvous_ring.within.len();
             ensure!(
                 has == ops,
                 "there are {has} region ops with rendezvous, and should be {ops}"
@@ -256,34 +256,36 @@ impl Verifier<'_> {
         let syncs = &self.plan.syncs;
         let phases = syncs.phases.with_ids().filter(|(_, sync)| sync.barrier);
         let loads = syncs.loads.with_ids().filter(|(_, sync)| sync.barrier);
-        let phases = phases.map(|(phase, _)| Before::Phase(phase));
-        let barriers: BTreeSet<Before> = phases.chain(loads.map(|(load, _)| Before::Load(load))).collect();
+        let phases = phases.map(|(phase, _)| SyncPoint::Phase(phase));
+        let barriers: BTreeSet<SyncPoint> = phases
+            .chain(loads.map(|(load, _)| SyncPoint::Load(load)))
+            .collect();
         let all = || self.plan.rendezvous.iter();
-        let rendezvous: BTreeSet<Before> = all().map(|rendezvous| rendezvous.before).collect();
+        let rendezvous: BTreeSet<SyncPoint> = all().map(|rendezvous| rendezvous.before).collect();
         ensure!(
             barriers == rendezvous && all().count() == rendezvous.len(),
             "barriers and rendezvous differ"
         );
         for rendezvous in all() {
-            let Some(meetings) = self.plan.meetings.get(rendezvous.ring) else {
+            let Some(rendezvous_ring) = self.plan.rendezvous_rings.get(rendezvous.ring) else {
                 return Err("a rendezvous is on no ring".to_owned());
             };
             ensure!(
-                meetings.counted || rendezvous.number.is_some(),
+                rendezvous_ring.counted || rendezvous.number.is_some(),
                 "a rendezvous has no number, and nothing counts"
             );
             let who = syncs.participants.get(&rendezvous.before);
             ensure!(
-                who.map_or(RoleSet::default(), |who| who.barrier) == meetings.roles,
+                who.map_or(RoleSet::default(), |who| who.barrier) == rendezvous_ring.roles,
                 "those who arrive at a rendezvous are not those who meet there"
             );
             let block = match rendezvous.before {
-                Before::Phase(phase) => self.plan.phases[phase].open_block,
-                Before::Load(load) => self.sites.load[load].0,
+                SyncPoint::Phase(phase) => self.plan.phases[phase].open_block,
+                SyncPoint::Load(load) => self.sites.load[load].0,
             };
             for op in self.ops_around(block) {
                 ensure!(
-                    meetings.within[op],
+                    rendezvous_ring.within[op],
                     "threads meet in region op {op}, in which it is said that they don't"
                 );
             }

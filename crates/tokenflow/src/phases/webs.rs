@@ -1,4 +1,4 @@
-//! Step 2: the webs of a region op: which of its tokens are hoisted together or not at all.
+//! Step 2: computes the webs of a region op: which of its tokens are hoisted together or not at all.
 //!
 //! **In:** the graph of tokens of a region op. **Out:** the webs that are hoisted, each with what is left to know of it outside.
 

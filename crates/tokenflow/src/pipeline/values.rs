@@ -1,4 +1,5 @@
-//! Step 3: which values stay in registers from round to round.
+//! Step 3: finds which values stay in registers from round to round: loop-carried values of the kernel, one
+//! for each lag.
 //!
 //! What a statement of stage `s` defines in a round is needed by later stages in later rounds, and what the loop carries was
 //! yielded an iteration earlier. In the kernel, such a value is a loop-carried value for every lag at which somebody reads it:

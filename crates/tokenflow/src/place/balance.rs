@@ -1,4 +1,4 @@
-//! `balance`: equal counts on all arms of a branch.
+//! `balance`: makes all arms of a branch commit equally many groups.
 //!
 //! A diamond is *on* in one of two forms. **Sunk**: the last commit of every arm is replaced by one
 //! commit after the meeting point, and arms with fewer groups start with empty ones. That is the
@@ -12,7 +12,7 @@
 
 use super::QueuePlacer;
 use super::diamond::{ArmCommit, CommitCounts, Diamond, GraphDiamonds, total};
-use super::incremental::{Change, Incremental, TrialResult};
+use super::incremental::{Change, IncrementalSolver, TrialResult};
 use super::needed_groups::NeededGroups;
 use crate::counts::QueueSolution;
 use crate::program::{Await, Commits, Graph, Item, Slot};
@@ -308,7 +308,7 @@ struct Around<'a> {
     /// The same, but for the step that is rendered anew.
     rendered: AppliedForms,
     committed: CommitCounts,
-    incremental: Incremental<'a>,
+    incremental: IncrementalSolver<'a>,
 }
 
 impl Around<'_> {

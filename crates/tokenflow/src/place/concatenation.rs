@@ -1,7 +1,7 @@
-//! Puts the results for the segments of a program together.
+//! Concatenates the results for the segments of a program.
 
 use super::peeling::Round;
-use super::{Placed, Placer};
+use super::{Placer, QueuePlacement};
 use crate::clone::Peel;
 use crate::counts::QueueSolution;
 use crate::program::{LoopId, Program};
@@ -11,7 +11,7 @@ use crate::program::{LoopId, Program};
 pub(super) struct Concatenation<'a, 'p> {
     placer: &'a Placer<'p>,
     rounds: Vec<Round>,
-    placed: Vec<Placed>,
+    placed: Vec<QueuePlacement>,
     /// How many slots, awaits and loops of the program are done with.
     slots: usize,
     awaits: usize,
@@ -23,14 +23,14 @@ impl<'a, 'p> Concatenation<'a, 'p> {
         let mut new = Self {
             placer,
             rounds: Vec::new(),
-            placed: vec![Placed::default(); placer.queues.len()],
+            placed: vec![QueuePlacement::default(); placer.queues.len()],
             slots: 0,
             awaits: 0,
             loops: 0,
         };
         // The start of the body is in no segment, and has no commits.
         if placer.program.body.blocks[0].start.is_some() {
-            let start = Placed::new(&QueueSolution {
+            let start = QueuePlacement::new(&QueueSolution {
                 commits: vec![0],
                 ..QueueSolution::default()
             });
@@ -46,7 +46,7 @@ impl<'a, 'p> Concatenation<'a, 'p> {
             return;
         }
         for (placed, base) in self.placed.iter_mut().zip(self.placer.bases()) {
-            placed.append(&Placed::new(&QueueSolution {
+            placed.append(&QueuePlacement::new(&QueueSolution {
                 commits: base.commits[self.slots..][..slots].to_vec(),
                 waits: base.waits[self.awaits..][..awaits].to_vec(),
                 reads: base.reads[self.awaits..][..awaits].to_vec(),
@@ -57,7 +57,7 @@ impl<'a, 'p> Concatenation<'a, 'p> {
         self.awaits += awaits;
     }
 
-    pub fn add(&mut self, segment: &Program, rounds: &[Round], placed: &[Placed]) {
+    pub fn add(&mut self, segment: &Program, rounds: &[Round], placed: &[QueuePlacement]) {
         // What the segments so far leave of their loops in each round, or had from the start.
         while self.rounds.len() < rounds.len() {
             let loops_left = self.rounds.last().map_or(self.loops, |round| round.loops_left);
@@ -88,7 +88,7 @@ impl<'a, 'p> Concatenation<'a, 'p> {
         self.loops += segment.loops;
     }
 
-    pub fn finish(mut self) -> (Vec<Round>, Vec<Placed>) {
+    pub fn finish(mut self) -> (Vec<Round>, Vec<QueuePlacement>) {
         let program = self.placer.program;
         self.untouched(
             program.slots as usize - self.slots,

@@ -1,4 +1,4 @@
-//! Does one group for each operation force the least that any solution could?
+//! Proves that one group for each operation is optimal: that no solution forces less.
 //!
 //! Groups complete in order, so whatever the commits, an await completes every operation that is no younger than the youngest
 //! one that it awaits. With one group for each operation, a wait completes nothing else where it leaves exactly the groups in
@@ -6,7 +6,7 @@
 //!
 //! That is how counts are found if no wait completes anything and all paths agree.
 //!
-//! [`super::least`] answers more, for any commits and where paths differ, but not for loops. This is for loops.
+//! [`super::optimality`] answers more, for any commits and where paths differ, but not for loops. This is for loops.
 
 use super::QueuePlacer;
 use crate::age::Age;

@@ -1,4 +1,4 @@
-//! Branches whose arms meet again, and how many groups each arm commits.
+//! Finds diamonds: branches whose arms meet again. Counts the groups that each arm commits.
 //!
 //! A [`Diamond`] is a block with several edges whose paths come together, either at a later block
 //! of the same graph or at the graph's exit. An arm is a *spine* of blocks: one after the other, an
@@ -24,7 +24,7 @@ pub(super) struct Diamond<'p> {
     pub next_await: u32,
 }
 
-/// One way through a diamond.
+/// One path through a diamond.
 pub(super) struct Arm {
     /// The blocks of the arm, in order, without those inside inner diamonds.
     pub spine: Vec<usize>,
@@ -122,7 +122,7 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
             .into_iter()
             .map(|chain| chain.into_iter().take_while(|&b| b != meet).collect())
             .collect();
-        // Every way into an arm or the meeting point must come through this diamond.
+        // Every path into an arm or the meeting point must come through this diamond.
         let own = spines
             .iter()
             .all(|spine| spine.first().is_none_or(|&first| preds[first] == 1));

@@ -1,4 +1,4 @@
-//! `form_groups`: operations that share one group.
+//! `form_groups`: lets operations share a group, where that makes no await force more.
 //!
 //! A *unit* is a commit that can be left out, so that its group joins the next one committed in the
 //! same block; in a balanced branch the corresponding commits of all arms form one unit. Units are
@@ -12,9 +12,9 @@
 //! Then each class that was put back is tried again on its own, and so are commits at the end of a
 //! block, whose group would join one of a later block, and empty ones at the start of an arm.
 
-use super::flows::Flows;
-use super::incremental::{Change, Incremental, TrialResult};
-use super::queue::{Grouped, QueuePlacer, touches};
+use super::incremental::{Change, IncrementalSolver, TrialResult};
+use super::queue_placer::{Grouped, QueuePlacer, touches};
+use super::token_classes::TokenClasses;
 use crate::counts::QueueSolution;
 use crate::program::{Await, Block, Commits, Graph, Item, Site, Slot, Token};
 use crate::program_info::{GraphInfo, defs};
@@ -153,7 +153,7 @@ impl QueuePlacer<'_> {
         &self,
         base: &QueueSolution,
         changes: &[Change],
-        incremental: Option<&mut Incremental>,
+        incremental: Option<&mut IncrementalSolver>,
     ) -> Option<QueueSolution> {
         match incremental.map(|incremental| incremental.try_changes(changes)) {
             Some(TrialResult::More) => None,
@@ -214,7 +214,7 @@ impl QueuePlacer<'_> {
         let mut finder = Finder {
             placer: self,
             base,
-            flows: self.flows(),
+            token_classes: self.token_classes(),
             gaps: BTreeMap::new(),
         };
         finder.graph(&self.program.body, &self.program_info.root);
@@ -241,7 +241,7 @@ fn leave_out_at(slot: usize, commits: &Commits, changes: &mut Vec<Change>) {
 /// and after it flow, and whether the two are joined into one token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
-    Flows(u32, u32, bool),
+    TokenClasses(u32, u32, bool),
     Column(usize),
     /// Tried on its own: the last commit of a block, or an empty one at the start of one, which may have become
     /// superfluous.
@@ -273,7 +273,7 @@ enum End {
 struct Finder<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
     base: &'a QueueSolution,
-    flows: &'a Flows,
+    token_classes: &'a TokenClasses,
     gaps: BTreeMap<Slot, Gap>,
 }
 
@@ -367,10 +367,10 @@ impl Finder<'_, '_> {
     /// Returns the class key of a gap, unless no token tells which others it must agree with.
     fn key(&self, gap: &Gap) -> Option<Key> {
         let (before, after) = (gap.before?, gap.after?);
-        Some(Key::Flows(
-            self.flows.any.find(before),
-            self.flows.any.find(after),
-            self.flows.joined.find(before) == self.flows.joined.find(after),
+        Some(Key::TokenClasses(
+            self.token_classes.any.find(before),
+            self.token_classes.any.find(after),
+            self.token_classes.joined.find(before) == self.token_classes.joined.find(after),
         ))
     }
 

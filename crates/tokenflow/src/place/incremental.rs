@@ -1,5 +1,5 @@
-//! Incremental solving: commits that differ from known ones in few places are solved and compared around these places
-//! alone.
+//! Incremental solving: commits that differ from known ones in few places are solved and compared around
+//! these places alone.
 //!
 //! Where both automata of [`crate::automaton`] are in the states that they have with the known commits, all is as it was up to
 //! the next step whose commits differ. A trial ends at the first await that forces more.
@@ -9,7 +9,7 @@ use super::{Options, QueuePlacer};
 use crate::automaton::{Automaton, AwaitOutcome, Body, State};
 use crate::compare::Translation;
 use crate::counts::{QueueSolution, counts, wait_of};
-use crate::eval::{Evaluator, N};
+use crate::eval::{Evaluator, WaitCount};
 use crate::program::{Await, Commits};
 use crate::straight_line::{StraightLine, differences};
 use rustc_hash::FxHashMap;
@@ -21,7 +21,7 @@ use std::rc::Rc;
 pub(super) type Change = (usize, u32);
 
 /// Solves for commits near known ones, and compares the solutions with the known one.
-pub(super) struct Incremental<'a> {
+pub(super) struct IncrementalSolver<'a> {
     placer: &'a QueuePlacer<'a>,
     body: Body<'a>,
     known: QueueSolution,
@@ -39,7 +39,7 @@ pub(super) struct Incremental<'a> {
 pub(super) struct KnownRun {
     commits: Commits,
     /// The counts.
-    n: Vec<N>,
+    n: Vec<WaitCount>,
     /// For each step, its letter and action.
     letters: Vec<u32>,
     actions: Vec<u32>,
@@ -49,7 +49,7 @@ pub(super) struct KnownRun {
     /// The place of the automaton for comparisons.
     for_trials: usize,
     /// The counts of a trial, at the awaits of the steps that it ran.
-    trial: Vec<N>,
+    trial: Vec<WaitCount>,
     /// For the states before a step and another letter there, the steps in which something was found to be forced more.
     rejected: FxHashMap<(State, State, u32), Range<usize>>,
 }
@@ -74,8 +74,8 @@ pub(super) enum TrialResult {
 
 impl QueuePlacer<'_> {
     /// Returns what commits near those of `known` are tried with, if its body allows that.
-    pub(super) fn incremental(&self, known: &QueueSolution) -> Option<Incremental<'_>> {
-        Some(Incremental {
+    pub(super) fn incremental(&self, known: &QueueSolution) -> Option<IncrementalSolver<'_>> {
+        Some(IncrementalSolver {
             placer: self,
             body: self.body().filter(|_| self.trials > 0)?,
             known: known.clone(),
@@ -88,7 +88,7 @@ impl QueuePlacer<'_> {
     }
 }
 
-impl<'a> Incremental<'a> {
+impl<'a> IncrementalSolver<'a> {
     /// The steps of the body.
     pub fn line(&self) -> &'a StraightLine {
         self.body.line

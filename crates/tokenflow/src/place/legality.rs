@@ -1,4 +1,4 @@
-//! Is a placement of commits legal that differs from a known one in few places?
+//! Checks incrementally whether a placement of commits is legal that differs from a known one in few places.
 
 use super::open_groups::{OpenGroup, OpenGroups, Run};
 use super::{Options, QueuePlacer};

@@ -1,4 +1,4 @@
-//! Commits that are known to be needed, without a trial.
+//! Finds commits that every solution needs, without a trial.
 //!
 //! Where the steps of a straight line commit as much on all paths, a wait that leaves `n` groups in flight completes the one before
 //! these, and all before. If that is the group of the youngest operation that may be awaited, the wait has to complete it, and nothing
@@ -10,7 +10,7 @@
 //! await or repeat.
 
 use super::QueuePlacer;
-use super::queue::touches;
+use super::queue_placer::touches;
 use crate::counts::{Count, QueueSolution};
 use crate::program::{Item, Queue, Slot, Token};
 use crate::straight_line::{Step, StraightLine};

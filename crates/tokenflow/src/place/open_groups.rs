@@ -1,4 +1,5 @@
-//! What the open group may hold where a commit stands: is a placement of commits legal?
+//! Computes what the open group may hold at each point, by a forward dataflow analysis, and checks whether a
+//! placement of commits is legal.
 //!
 //! The state of a path is whether anything is in the open group, and how many operations that have a slot (0, 1, or
 //! more). What may be at a point is a set of states, and each step maps states one by one; so loops run to a fixed

@@ -1,4 +1,4 @@
-//! `unroll_limit`: iterations of a constant-trip loop that get bodies of their own.
+//! `unroll_limit`: peels iterations off constant-trip loops, which then have bodies of their own.
 //!
 //! A loop body has one count for each await, however different its iterations are. A loop is a
 //! candidate where peeling as many iterations as allowed makes some await force less. As few are
@@ -10,7 +10,7 @@
 
 mod iterations;
 
-use super::{Options, Placed, Placer, QueuePlacer};
+use super::{Options, Placer, QueuePlacement, QueuePlacer};
 use crate::clone::{Peel, ProgramClone, clone_peeled};
 use crate::counts::QueueSolution;
 use crate::program::{Await, Graph, Item, LoopId, Program, Queue, Repeat, ensure_sufficient_stack};
@@ -27,8 +27,12 @@ pub(crate) struct Round {
 }
 
 /// Returns what to peel, and the translation of what is left; `placed` is that of the unpeeled program.
-pub(super) fn peel(placer: &Placer, placed: Vec<Placed>, options: &Options) -> (Vec<Round>, Vec<Placed>) {
-    let hopeless = |placed: &Placed| candidates(placer.program, &placed.ungrouped).is_empty();
+pub(super) fn peel(
+    placer: &Placer,
+    placed: Vec<QueuePlacement>,
+    options: &Options,
+) -> (Vec<Round>, Vec<QueuePlacement>) {
+    let hopeless = |placed: &QueuePlacement| candidates(placer.program, &placed.ungrouped).is_empty();
     if options.unroll_limit == 0 || placed.iter().all(hopeless) {
         return (Vec::new(), placed);
     }
@@ -79,11 +83,11 @@ fn with_groups(first: &PeeledProgram, stages: &mut Vec<(Vec<Peel>, PeeledProgram
         }
         carried.insert(0, best);
     }
-    let no_more_than = |old: &[QueueSolution], new: &[QueueSolution]| judge(&placer, old, new).no_more;
+    let no_more_than = |old: &[QueueSolution], new: &[QueueSolution]| compare_all(&placer, old, new).no_more;
     let pick = |allowed: &dyn Fn(&[QueueSolution]) -> bool| {
         let mut keep: Option<usize> = None;
         for (i, best) in carried.iter().enumerate() {
-            if allowed(best) && keep.is_none_or(|kept| judge(&placer, &carried[kept], best).better()) {
+            if allowed(best) && keep.is_none_or(|kept| compare_all(&placer, &carried[kept], best).better()) {
                 keep = Some(i);
             }
         }
@@ -97,7 +101,9 @@ fn with_groups(first: &PeeledProgram, stages: &mut Vec<(Vec<Peel>, PeeledProgram
     // The groups of the unpeeled program have made something equal that is not so in the peeled one. With these groups
     // to begin with, the peeled program may be as good everywhere.
     let found = placer.improve(&carried[0], options);
-    if let Some(found) = found.filter(|found| both(found) && judge(&placer, &carried[0], found).better()) {
+    if let Some(found) =
+        found.filter(|found| both(found) && compare_all(&placer, &carried[0], found).better())
+    {
         drop(placer);
         if let Some((_, last)) = stages.last_mut() {
             for (placed, found) in last.placed.iter_mut().zip(found) {
@@ -125,39 +131,39 @@ fn drop_needless_peels(
 }
 
 /// How one translation compares with another, over all queues.
-struct Verdict {
+struct OverallComparison {
     no_more: bool,
     less: bool,
 }
 
-impl Verdict {
+impl OverallComparison {
     fn better(&self) -> bool {
         self.no_more && self.less
     }
 }
 
 /// Compares `new` with `old`, both translations of `whole`.
-fn judge(placer: &Placer, old: &[QueueSolution], new: &[QueueSolution]) -> Verdict {
-    let mut verdict = Verdict {
+fn compare_all(placer: &Placer, old: &[QueueSolution], new: &[QueueSolution]) -> OverallComparison {
+    let mut overall = OverallComparison {
         no_more: true,
         less: false,
     };
     for (queue_placer, (old, new)) in placer.queues.iter().zip(old.iter().zip(new)) {
         let comparison = queue_placer.compare(old, new);
-        verdict.no_more &= comparison.forces_no_more();
-        verdict.less |= comparison.less;
+        overall.no_more &= comparison.forces_no_more();
+        overall.less |= comparison.less;
     }
-    verdict
+    overall
 }
 
 /// A program with some loops peeled, and its translation.
 struct PeeledProgram {
     copy: ProgramClone,
-    placed: Vec<Placed>,
+    placed: Vec<QueuePlacement>,
 }
 
 impl PeeledProgram {
-    fn unpeeled(program: &Program, placed: Vec<Placed>) -> Self {
+    fn unpeeled(program: &Program, placed: Vec<QueuePlacement>) -> Self {
         Self {
             copy: clone_peeled(program, &[]),
             placed,
@@ -224,7 +230,7 @@ impl PeeledProgram {
         }
         let next = self.peeled(&peels, options);
         let placer = Placer::new(&next.copy.program, options);
-        let better = judge(&placer, &next.carry(&self.ungrouped()), &next.ungrouped()).better();
+        let better = compare_all(&placer, &next.carry(&self.ungrouped()), &next.ungrouped()).better();
         drop(placer);
         better.then(|| self.with_more(peels, next, options))
     }
@@ -259,7 +265,7 @@ impl PeeledProgram {
         });
         let more = next.peeled(&rest.collect::<Vec<_>>(), options);
         let placer = Placer::new(&more.copy.program, options);
-        let better = judge(&placer, &more.carry(&next.ungrouped()), &more.ungrouped()).better();
+        let better = compare_all(&placer, &more.carry(&next.ungrouped()), &more.ungrouped()).better();
         drop(placer);
         if better {
             let stage = self.peeled(&all, options);
@@ -284,7 +290,7 @@ impl PeeledProgram {
         let mut peels: Vec<Peel> = most.into_iter().map(peel).collect();
         let all = self.peeled(&peels, options);
         let placer = Placer::new(&all.copy.program, options);
-        let better = judge(&placer, &all.carry(&self.ungrouped()), &all.ungrouped()).better();
+        let better = compare_all(&placer, &all.carry(&self.ungrouped()), &all.ungrouped()).better();
         drop(placer);
         better.then(|| {
             let fewer = self.drop_needless_peels(&mut peels, all, options);
@@ -319,7 +325,7 @@ impl PeeledProgram {
         // The first round alone may even make something worse.
         let placer = Placer::new(&second.1.copy.program, options);
         let before = second.1.carry(&first.carry(&self.ungrouped()));
-        let better = judge(&placer, &before, &second.1.ungrouped()).better();
+        let better = compare_all(&placer, &before, &second.1.ungrouped()).better();
         drop(placer);
         better.then_some([(peels, first), second])
     }
@@ -349,7 +355,7 @@ impl PeeledProgram {
                 .collect();
             let again = without.peeled(&rest, options);
             let placer = Placer::new(&again.copy.program, options);
-            if judge(&placer, &best.best(), &again.carry(&without.best())).no_more {
+            if compare_all(&placer, &best.best(), &again.carry(&without.best())).no_more {
                 best = without;
                 *peels = fewer;
             } else {

@@ -1,4 +1,5 @@
-//! The points of a queue: where in the program a commit makes a difference.
+//! Finds the points of a queue: where in the program a commit makes a difference. Ranks placements that force
+//! the same.
 //!
 //! Slots with nothing between them that concerns the queue are one point, known by the first of them. Nothing in a
 //! region that holds no operation, commit, wait or await of the queue is a point.

@@ -1,4 +1,4 @@
-//! The search over placements: which points get a commit.
+//! Searches the placements of commits: which points get one.
 //!
 //! *Dominance* is Pareto's: one placement dominates another if on every execution what is complete after each await, and each wait
 //! of the program, is a subset of what is complete there under the other one, strictly somewhere. Counts are the exact
@@ -17,7 +17,7 @@
 
 use super::balance::{BalanceEffect, Form};
 use super::diamond::{GraphDiamonds, diamonds};
-use super::incremental::{Change, Incremental, TrialResult};
+use super::incremental::{Change, IncrementalSolver, TrialResult};
 use super::points::{Points, Rank};
 use super::{Options, QueuePlacer};
 use crate::compare::EarlyExit;
@@ -50,7 +50,7 @@ pub(super) struct Search<'a, 'p> {
     graphs: Vec<GraphDiamonds<'p>>,
     best: QueueSolution,
     /// What placements near the best one are tried with, where the body allows that.
-    incremental: Option<Incremental<'a>>,
+    incremental: Option<IncrementalSolver<'a>>,
     rank: Rank,
     /// How many of its commits at each slot are always empty.
     padding: Commits,
@@ -133,7 +133,7 @@ impl QueuePlacer<'_> {
         &self,
         best: &QueueSolution,
         changes: &[Change],
-        incremental: &mut Incremental,
+        incremental: &mut IncrementalSolver,
     ) -> Option<(QueueSolution, bool)> {
         match incremental.try_changes(changes) {
             TrialResult::More => None,

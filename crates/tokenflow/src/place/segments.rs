@@ -1,8 +1,8 @@
-//! Cuts a program's body where no token is alive and nothing is in flight, whatever the commits: what stands on one
-//! side of a cut does not influence what is right on the other.
+//! Cuts a program's body into segments where no token is alive and nothing is in flight, whatever the
+//! commits: what stands on one side of a cut does not influence what is right on the other.
 
 use super::Placer;
-use super::complete::complete;
+use super::all_complete::all_complete_after;
 use crate::program::{Block, Item};
 use crate::program_info::{defs, uses};
 use rustc_hash::FxHashMap;
@@ -62,7 +62,7 @@ fn needs(block: &Block) -> Vec<usize> {
 fn quiet(placer: &Placer) -> Vec<bool> {
     let mut all: Option<Vec<bool>> = None;
     for queue_placer in &placer.queues {
-        let complete = complete(
+        let complete = all_complete_after(
             queue_placer.program,
             &queue_placer.program_info,
             queue_placer.queue,

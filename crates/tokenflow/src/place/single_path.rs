@@ -1,4 +1,4 @@
-//! Bodies of one block without regions, which have one execution: their commits are known at once.
+//! Places commits in bodies of one block without regions: these have one execution, and need no search.
 //!
 //! At each await, let the *frontier* be the youngest operation that was awaited so far. Groups complete in order, so all up to
 //! there is complete after the await, whatever the commits. With a commit right after each operation that is ever the frontier,
@@ -10,7 +10,7 @@
 //!
 //! Cost: linear.
 
-use super::{Options, Placed, QueuePlacer};
+use super::{Options, QueuePlacement, QueuePlacer};
 use crate::age::MAX_COUNT;
 use crate::counts::{Count, QueueSolution};
 use crate::program::{Await, Block, Item, Slot};
@@ -26,7 +26,7 @@ struct Waiting {
 
 impl QueuePlacer<'_> {
     /// Places commits in a body without regions; `None` where that takes a search.
-    pub(super) fn place_on_single_path(&self, options: &Options) -> Option<Placed> {
+    pub(super) fn place_on_single_path(&self, options: &Options) -> Option<QueuePlacement> {
         let [block] = self.program.body.blocks.as_slice() else {
             return None;
         };
@@ -56,7 +56,7 @@ impl QueuePlacer<'_> {
             let n = u8::try_from(n).ok().filter(|n| *n <= MAX_COUNT)?;
             solution.waits[wait.site.0 as usize] = Some(Count { n, clamped: false });
         }
-        Some(Placed::new(&solution))
+        Some(QueuePlacement::new(&solution))
     }
 
     /// Returns the slot of each operation, and the awaits that complete something; `None` if there are regions, or commits or waits

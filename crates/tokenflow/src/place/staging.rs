@@ -1,4 +1,4 @@
-//! Commits for a whole loop or branch in which nothing is waited for.
+//! Proposes one commit for a whole loop or branch in which nothing is waited for.
 //!
 //! A loop that stages a tile issues many operations and awaits none of them. With a commit after each operation, the
 //! number of groups is the trip count, which is unknown or large; with one commit after the loop it is one. So too for
@@ -10,7 +10,7 @@
 //! one can: with each commit moved to before its operation, and one more after the loop, a wait for what is older may
 //! leave that one in flight, whether or not the loop has run.
 
-use super::flows::Flows;
+use super::token_classes::TokenClasses;
 use super::{Options, QueuePlacer};
 use crate::counts::QueueSolution;
 use crate::program::{Commits, Graph, Item, Slot, Token, ensure_sufficient_stack};
@@ -157,7 +157,7 @@ fn with_stages(commits: &Commits, stages: &[&AwaitFreeItem]) -> Commits {
 
 struct Finder<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
-    flows: &'a Flows,
+    token_classes: &'a TokenClasses,
     stages: Vec<AwaitFreeItem>,
     /// The slots met so far; they are numbered in this order.
     next_slot: usize,
@@ -179,7 +179,7 @@ impl<'a, 'p> Finder<'a, 'p> {
     fn of(placer: &'a QueuePlacer<'p>) -> Self {
         let mut finder = Self {
             placer,
-            flows: placer.flows(),
+            token_classes: placer.token_classes(),
             stages: Vec::new(),
             next_slot: 0,
             issues: Vec::new(),
@@ -250,7 +250,7 @@ impl<'a, 'p> Finder<'a, 'p> {
                                 issues: first_issue..self.issues.len(),
                                 after,
                                 level: inside.level,
-                                class: self.flows.any.find(token),
+                                class: self.token_classes.any.find(token),
                             });
                             all.level = all.level.max(inside.level + 1);
                         }

@@ -1,4 +1,4 @@
-//! What no order can be better than.
+//! Computes lower bounds: what no order can be better than.
 //!
 //! **Peaks.** Right before an operation, inside it, and right after it, the events are live that are produced before it in every
 //! order, and whose consumers all come after it (or are the operation itself) in every order. What comes before and after in
@@ -41,12 +41,12 @@ pub(super) struct PeakBound {
 /// By event, the operations around which it is live in every order.
 struct Spans<'a> {
     table: &'a EventTable,
-    reach: Option<Reach>,
+    reach: Option<TransitiveClosure>,
     operations: usize,
 }
 
 /// Which operations come before and after each one in every order.
-struct Reach {
+struct TransitiveClosure {
     before: Vec<Bits>,
     after: Vec<Bits>,
 }
@@ -76,7 +76,7 @@ fn members(bits: &Bits) -> impl Iterator<Item = usize> {
     })
 }
 
-impl Reach {
+impl TransitiveClosure {
     fn new(graph: &Graph) -> Self {
         let empty = vec![0; graph.len().div_ceil(64)];
         let mut before = vec![empty.clone(); graph.len()];
@@ -118,7 +118,7 @@ impl Spans<'_> {
         }
     }
 
-    fn by_reach(&self, reach: &Reach, event: usize, live: &mut impl FnMut(Point)) {
+    fn by_reach(&self, reach: &TransitiveClosure, event: usize, live: &mut impl FnMut(Point)) {
         let details = self.table.events[event];
         // What its consumers come after, or are.
         let mut strictly = vec![u64::MAX; self.operations.div_ceil(64)];
@@ -178,8 +178,10 @@ pub(super) fn peaks(graph: &Graph, table: &EventTable) -> Vec<PeakBound> {
             point: Point::Start,
         };
         for (op, [before, inside, after]) in around.into_iter().enumerate() {
-            let slots = table.slots.of(op).iter();
-            let inner = slots.filter(|slot| slot.pair == pair).map(|slot| slot.inner);
+            let effects = table.effects.of(op).iter();
+            let inner = effects
+                .filter(|effect| effect.pair == pair)
+                .map(|effect| effect.inner);
             let inside = inside + inner.max().unwrap_or(0);
             let points = [
                 (before, Point::Before(op)),
@@ -226,7 +228,7 @@ impl<'a> Spans<'a> {
     fn new(graph: &Graph, table: &'a EventTable) -> Self {
         Self {
             table,
-            reach: (graph.len() <= MOST_OPERATIONS).then(|| Reach::new(graph)),
+            reach: (graph.len() <= MOST_OPERATIONS).then(|| TransitiveClosure::new(graph)),
             operations: graph.len(),
         }
     }

@@ -1,7 +1,7 @@
-//! Which events there are.
+//! The table of all events of a problem: who produces and consumes them, and their effects on the pressure.
 
 use super::graph::Lists;
-use super::{Dependence, Events, Pair, Problem};
+use super::{Dependence, EventModel, Pair, Problem};
 use crate::ids::Id;
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ pub(super) struct Event {
     pub is_carried: bool,
 }
 
-/// What an operation does to the load of a pair.
+/// What an operation does to the pressure of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(super) struct PairEffect {
     /// The number of the pair.
     pub pair: usize,
     /// How many events of the pair the operation produces.
@@ -40,14 +40,14 @@ pub(super) struct EventTable {
     pub events: Vec<Event>,
     /// Of each event, the consumers that count.
     pub consumers: Lists<usize>,
-    /// Of each consumer of an event, in the order of `consumers`, the number of its slot.
-    pub consumer_slots: Vec<usize>,
+    /// Of each consumer of an event, in the order of `consumers`, the number of its effect.
+    pub consumer_effects: Vec<usize>,
     /// Of each operation, the events that it produces.
     pub produced: Lists<usize>,
     /// Of each operation, the events that it may be the first consumer of.
     pub consumed: Lists<usize>,
     /// Of each operation, what it does to which pair.
-    pub slots: Lists<Slot>,
+    pub effects: Lists<PairEffect>,
 }
 
 /// An event before it has a number.
@@ -61,7 +61,7 @@ pub(super) struct NewEvent {
 }
 
 impl EventTable {
-    pub fn new(problem: &Problem, events: Events) -> Self {
+    pub fn new(problem: &Problem, events: EventModel) -> Self {
         let groups = groups(problem, events);
         let inner = problem.operations.iter();
         let inner = inner.flat_map(|operation| operation.inner_peaks.keys().copied());
@@ -116,17 +116,17 @@ impl EventTable {
         for &(key, peak) in inner {
             effects.entry(key).or_default().1 = peak;
         }
-        let slot_of: BTreeMap<_, _> = effects.keys().copied().zip(0..).collect();
-        let consumer_slots = consumers
+        let effect_of: BTreeMap<_, _> = effects.keys().copied().zip(0..).collect();
+        let consumer_effects = consumers
             .iter()
-            .map(|&(event, consumer)| slot_of[&(consumer, all[event].pair)]);
-        let slots = effects.iter().map(|(&(op, pair), &(produced, inner))| {
-            let slot = Slot {
+            .map(|&(event, consumer)| effect_of[&(consumer, all[event].pair)]);
+        let effects = effects.iter().map(|(&(op, pair), &(produced, inner))| {
+            let effect = PairEffect {
                 pair,
                 produced,
                 inner,
             };
-            (op, slot)
+            (op, effect)
         });
         let events = all.iter().map(|event| Event {
             producer: event.producer.unwrap_or(usize::MAX),
@@ -135,11 +135,11 @@ impl EventTable {
         });
         Self {
             events: events.collect(),
-            consumer_slots: consumer_slots.collect(),
+            consumer_effects: consumer_effects.collect(),
             consumers: Lists::new(all.len(), &consumers),
             produced: Lists::new(operations, &produced),
             consumed: Lists::new(operations, &consumed),
-            slots: Lists::new(operations, &slots.collect::<Vec<_>>()),
+            effects: Lists::new(operations, &effects.collect::<Vec<_>>()),
             pairs,
             limits,
             base,
@@ -155,7 +155,7 @@ impl EventTable {
 }
 
 /// The pair of each event, and the dependences that make it: those of the least distance.
-fn groups(problem: &Problem, events: Events) -> Vec<(Pair, Vec<Dependence>)> {
+fn groups(problem: &Problem, events: EventModel) -> Vec<(Pair, Vec<Dependence>)> {
     let with_pairs = problem
         .dependences
         .iter()
@@ -165,7 +165,7 @@ fn groups(problem: &Problem, events: Events) -> Vec<(Pair, Vec<Dependence>)> {
     edges.dedup();
     let mut groups: Vec<(Pair, Vec<Dependence>)> = Vec::new();
     for (pair, edge) in edges {
-        if events == Events::Pair
+        if events == EventModel::Pair
             && let Some((last_pair, last)) = groups.last_mut()
             && *last_pair == pair
             && last[0].from == edge.from

@@ -1,15 +1,16 @@
-//! Why limits can't be met.
+//! Explains why limits can't be met: finds an irreducible infeasible subset of the operations.
 //!
-//! A set of operations shows it if the part of the problem that is about them (`Problem::restrict`) has no order without excess.
-//! Of a set that does, each larger one does. So a set is minimal by inclusion if it shows it no longer without any one of its
-//! operations, and one is found by leaving out pieces, smaller and smaller, and at last one operation after another. It starts from what a bound is about, or from all
-//! operations, if they are few enough to be searched.
+//! A set of operations is infeasible if the part of the problem that is about them (`Problem::restrict`) has
+//! no order without excess. If a set is, each larger one is. So a set is irreducible if it is feasible
+//! without any one of its operations, and one is found by leaving out pieces, smaller and smaller, and at
+//! last one operation after another. It starts from what a bound is about, or from all operations, if they
+//! are few enough to be searched.
 
 use super::bounds;
 use super::events::EventTable;
 use super::graph::Graph;
 use super::search::{Answer, MOST_OPERATIONS, Search, Target};
-use super::{Invalid, OperationId, Options, Problem};
+use super::{InvalidProblem, OperationId, Options, Problem};
 use crate::ids::Id;
 
 /// How many operations are looked at for each of a set, and at least, before it is left as it is.
@@ -18,7 +19,7 @@ const LEAST_WORK: usize = 1 << 20;
 
 /// Why limits can't be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unmet {
+pub struct InfeasibleSubset {
     /// Operations that can't be put in an order that meets all limits.
     pub operations: Vec<OperationId>,
     /// Whether they could, without any one of them. It is not known if the budget ran out.
@@ -31,7 +32,10 @@ pub struct Unmet {
 /// # Errors
 ///
 /// What is wrong with the problem.
-pub fn unmet(problem: &Problem, options: &Options) -> Result<Option<Unmet>, Invalid> {
+pub fn infeasible_subset(
+    problem: &Problem,
+    options: &Options,
+) -> Result<Option<InfeasibleSubset>, InvalidProblem> {
     problem.verify()?;
     let Some(mut operations) = start(problem, options) else {
         return Ok(None);
@@ -67,7 +71,7 @@ pub fn unmet(problem: &Problem, options: &Options) -> Result<Option<Unmet>, Inva
         size /= 2;
     }
     is_minimal &= work < most_work;
-    Ok(Some(Unmet {
+    Ok(Some(InfeasibleSubset {
         operations,
         is_minimal,
     }))

@@ -1,9 +1,10 @@
-//! The graph of a problem: who comes after whom, and how far from the start and the end of the block everything is.
+//! The dependence graph of a problem: who comes after whom, and how far from the start and the end of the
+//! block everything is.
 
-use super::{Issue, Operation, Problem};
+use super::{IssueModel, Operation, Problem};
 use crate::ids::Id;
 
-/// Lists, one for each of several things, in one allocation.
+/// Lists, one for each of several things, in one allocation (compressed sparse rows).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists<T> {
     starts: Vec<usize>,
@@ -68,12 +69,12 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub fn new(problem: &Problem, issue: Issue) -> Self {
+    pub fn new(problem: &Problem, issue: IssueModel) -> Self {
         Self::with_order(problem, issue, &[])
     }
 
     /// The graph, with more pairs that keep their order.
-    pub fn with_order(problem: &Problem, issue: Issue, more: &[(usize, usize)]) -> Self {
+    pub fn with_order(problem: &Problem, issue: IssueModel, more: &[(usize, usize)]) -> Self {
         let number = problem.operations.len();
         let now = problem.dependences.iter().filter(|wait| wait.distance == 0);
         let mut waits: Vec<_> = now.map(|wait| (wait.from.index(), wait.to.index())).collect();
@@ -94,7 +95,7 @@ impl Graph {
     /// The graph of `operations`, of which some wait for others, and all pairs of `all` keep their order; with releases and rests.
     pub fn build(
         operations: &[Operation],
-        issue: Issue,
+        issue: IssueModel,
         waits: &[(usize, usize)],
         all: &[(usize, usize)],
         (releases, rests): (Vec<u64>, Vec<u64>),
@@ -138,11 +139,13 @@ impl Graph {
 }
 
 /// The least time from the start of an operation to that of one that has to come later; `None` if that may start earlier.
-fn gap(from: &Operation, to: &Operation, issue: Issue, waits: bool) -> Option<u64> {
+fn gap(from: &Operation, to: &Operation, issue: IssueModel, waits: bool) -> Option<u64> {
     let shares_engine = from.engines.iter().any(|engine| to.engines.contains(engine));
     let latency = waits.then_some(from.latency);
     let occupancy = shares_engine.then_some(from.occupancy);
-    latency.max(occupancy).max((issue == Issue::Order).then_some(0))
+    latency
+        .max(occupancy)
+        .max((issue == IssueModel::Order).then_some(0))
 }
 
 /// Sorts pairs, as [`Graph::build`] wants them.

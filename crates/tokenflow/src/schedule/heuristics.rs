@@ -1,4 +1,5 @@
-//! List schedulers. Each is fast, and none is the best on all blocks: [`super::solve`] takes the best of what they find.
+//! List schedulers. Each is fast, and none is the best on all blocks: [`super::solve`] takes the best of what
+//! they find.
 //!
 //! **Forward** ([`Strategy::Forward`]): operations whose predecessors are done are *ready*. They are kept in classes, by engines
 //! and by what they do to which pairs, and each class in two heaps: what could start as soon as its engines are free, by
@@ -12,11 +13,11 @@
 //!
 //! Cost: O((n + m) log n) for a bounded number of classes; [`MOST_CLASSES`] bounds it.
 
+use super::event_pressure::EventPressure;
 use super::events::EventTable;
 use super::graph::Graph;
-use super::load::Load;
 use super::makespan::Clock;
-use super::{Invalid, Issue, OperationId, Options, Problem};
+use super::{InvalidProblem, IssueModel, OperationId, Options, Problem};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -86,7 +87,7 @@ pub(super) struct Input<'a> {
     pub problem: &'a Problem,
     pub graph: &'a Graph,
     pub table: &'a EventTable,
-    pub issue: Issue,
+    pub issue: IssueModel,
 }
 
 impl Strategy {
@@ -95,7 +96,7 @@ impl Strategy {
     /// # Errors
     ///
     /// What is wrong with the problem.
-    pub fn schedule(self, problem: &Problem, options: &Options) -> Result<Vec<OperationId>, Invalid> {
+    pub fn schedule(self, problem: &Problem, options: &Options) -> Result<Vec<OperationId>, InvalidProblem> {
         problem.verify()?;
         let input = Input {
             problem,
@@ -138,14 +139,14 @@ struct Forward<'a> {
     heeds_limits: bool,
     class_of: Vec<usize>,
     classes: Vec<Class>,
-    load: Load,
+    pressure: EventPressure,
     peaks: Vec<u64>,
     clock: Clock,
 }
 
 impl<'a> Forward<'a> {
     fn new(input: Input<'a>, priority: Priority, heeds_limits: bool) -> Self {
-        let load = Load::new(input.table);
+        let pressure = EventPressure::new(input.table);
         let (class_of, number) = classes(input);
         Self {
             input,
@@ -154,13 +155,13 @@ impl<'a> Forward<'a> {
             class_of,
             classes: (0..number).map(|_| Class::default()).collect(),
             // Below the limit, a peak costs nothing.
-            peaks: load
+            peaks: pressure
                 .live
                 .iter()
                 .zip(&input.table.limits)
                 .map(|(a, b)| *a.max(b))
                 .collect(),
-            load,
+            pressure,
             clock: Clock::new(input.problem),
         }
     }
@@ -181,7 +182,7 @@ impl<'a> Forward<'a> {
         let mut order = Vec::with_capacity(graph.len());
         let (mut freed, mut trail) = (Vec::new(), Vec::new());
         while let Some(op) = self.take() {
-            self.load.push(table, op, &mut self.peaks, &mut freed);
+            self.pressure.push(table, op, &mut self.peaks, &mut freed);
             self.clock.push(problem, graph, issue, op, &mut trail);
             freed.clear();
             trail.clear();
@@ -209,7 +210,7 @@ impl<'a> Forward<'a> {
     }
 
     fn key(&self, op: usize) -> Key {
-        let frees = self.load.freed_by(self.input.table, op);
+        let frees = self.pressure.freed_by(self.input.table, op);
         match self.priority {
             Priority::Input => (0, 0, Reverse(op)),
             Priority::CriticalPath => (self.input.graph.tails[op], 0, Reverse(op)),
@@ -270,10 +271,10 @@ impl<'a> Forward<'a> {
     /// The smaller, the better: by how much it raises the excess, and the priority.
     fn score(&self, op: usize) -> (u64, u64, Reverse<u64>) {
         let (mut raised, mut produced, mut freed) = (0, 0, 0_u64);
-        for (slot, frees) in self.load.effects(self.input.table, op) {
-            let load = self.load.live[slot.pair] - frees + slot.produced.max(slot.inner);
-            raised += load.saturating_sub(self.peaks[slot.pair]);
-            produced += slot.produced;
+        for (effect, frees) in self.pressure.effects(self.input.table, op) {
+            let pressure = self.pressure.live[effect.pair] - frees + effect.produced.max(effect.inner);
+            raised += pressure.saturating_sub(self.peaks[effect.pair]);
+            produced += effect.produced;
             freed += frees;
         }
         if !self.heeds_limits {
@@ -301,9 +302,9 @@ fn classes(input: Input<'_>) -> (Vec<usize>, usize) {
     let class = |op: usize| {
         let mut engines = input.problem.operations[OperationId(op)].engines.clone();
         engines.sort_unstable();
-        let slots = input.table.slots.of(op).iter();
-        let produced: Vec<_> = slots
-            .map(|slot| (slot.pair, slot.produced.min(1), slot.inner))
+        let effects = input.table.effects.of(op).iter();
+        let produced: Vec<_> = effects
+            .map(|effect| (effect.pair, effect.produced.min(1), effect.inner))
             .collect();
         let next = numbers.len().min(MOST_CLASSES - 1);
         *numbers.entry((engines, produced)).or_insert(next)

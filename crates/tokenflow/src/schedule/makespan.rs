@@ -1,7 +1,8 @@
-//! Time, operation by operation.
+//! Tracks time, operation by operation: when engines are free, when operations are finished, and the
+//! makespan.
 
 use super::graph::Graph;
-use super::{Issue, OperationId, Problem};
+use super::{IssueModel, OperationId, Problem};
 use crate::ids::Id;
 
 /// What is known of time after a prefix of an order.
@@ -19,7 +20,7 @@ pub(super) struct Clock {
 
 /// What an operation changed, to take it back.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct ClockUndo {
     issue: u64,
     end: u64,
     /// Where the times begin at which its engines were free.
@@ -60,11 +61,11 @@ impl Clock {
         &mut self,
         problem: &Problem,
         graph: &Graph,
-        issue: Issue,
+        issue: IssueModel,
         op: usize,
         trail: &mut Vec<u64>,
-    ) -> Before {
-        let before = Before {
+    ) -> ClockUndo {
+        let before = ClockUndo {
             issue: self.issue,
             end: self.end,
             engines: trail.len(),
@@ -75,7 +76,7 @@ impl Clock {
             trail.push(self.free[engine.index()]);
             self.free[engine.index()] = start.saturating_add(operation.occupancy);
         }
-        if issue == Issue::Order {
+        if issue == IssueModel::Order {
             self.issue = start;
         }
         self.finish[op] = start.saturating_add(operation.latency);
@@ -84,7 +85,7 @@ impl Clock {
     }
 
     /// Takes back that `op` was put last.
-    pub fn pop(&mut self, problem: &Problem, op: usize, before: Before, trail: &mut Vec<u64>) {
+    pub fn pop(&mut self, problem: &Problem, op: usize, before: ClockUndo, trail: &mut Vec<u64>) {
         let engines = &problem.operations[OperationId(op)].engines;
         for (engine, free) in engines.iter().zip(trail.drain(before.engines..)) {
             self.free[engine.index()] = free;

@@ -1,4 +1,4 @@
-//! The optimum, one criterion at a time.
+//! Finds the optimum, one criterion at a time, by bisection.
 //!
 //! The best order of the portfolio is where it starts; longer ones are improved in windows first (`windows.rs`). For each criterion, with those before it held at their least: is there an
 //! order that is at least as good as the middle between the bound and what is known? Each answer narrows that down. At last, of
@@ -6,13 +6,13 @@
 //! here? Each of these questions is one to `search.rs`, and they share the budget.
 
 use super::bounds::{self, PeakBound};
-use super::check::{Cost, Fault, measure};
 use super::events::EventTable;
 use super::graph::Graph;
 use super::heuristics::{Input, strategies};
+use super::measure::{Cost, InvalidOrder, measure};
 use super::search::{Answer, MOST_OPERATIONS, Search, Target};
-use super::windows::{self, WINDOW, Whole};
-use super::{Invalid, Objective, OperationId, Options, Problem};
+use super::windows::{self, FullProblem, WINDOW};
+use super::{InvalidProblem, Objective, OperationId, Options, Problem};
 use crate::ids::Id;
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub struct Schedule {
 /// # Errors
 ///
 /// What is wrong with the problem.
-pub fn solve(problem: &Problem, options: &Options) -> Result<Schedule, Invalid> {
+pub fn solve(problem: &Problem, options: &Options) -> Result<Schedule, InvalidProblem> {
     problem.verify()?;
     let graph = Graph::new(problem, options.issue);
     let table = EventTable::new(problem, options.events);
@@ -126,7 +126,7 @@ pub fn solve(problem: &Problem, options: &Options) -> Result<Schedule, Invalid> 
     })
 }
 
-fn cost(problem: &Problem, options: &Options, order: &[OperationId]) -> Result<Cost, Fault> {
+fn cost(problem: &Problem, options: &Options, order: &[OperationId]) -> Result<Cost, InvalidOrder> {
     measure(problem, options, order).map(|measured| measured.cost)
 }
 
@@ -192,7 +192,7 @@ impl Run<'_> {
 
     /// Improves the best order in windows, or `start`, and takes what is better. Returns how many nodes that took.
     fn improve(&mut self, graph: &Graph, start: Option<(Cost, Vec<usize>)>, budget: u64) -> u64 {
-        let whole = Whole {
+        let whole = FullProblem {
             problem: self.problem,
             graph,
             table: self.table,

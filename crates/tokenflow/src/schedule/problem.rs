@@ -1,6 +1,6 @@
-//! What is to be scheduled.
+//! The input: the operations of a block, their dependences, and the limits of events.
 
-use super::Events;
+use super::EventModel;
 use crate::ids::{Id, IndexVec, ids};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,16 +20,16 @@ pub struct Pair {
     pub to: EngineId,
 }
 
-/// An operation, or a box.
+/// An operation; one with regions is a region op.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
-    /// What it runs on, without repetition: nothing, an engine, or all the engines of a box.
+    /// What it runs on, without repetition: nothing, an engine, or all the engines of a region op.
     pub engines: Vec<EngineId>,
     /// Cycles from its start until what it produces is there.
     pub latency: u64,
     /// Cycles from its start until its engines take the next operation.
     pub occupancy: u64,
-    /// Of a box, the peaks of what happens inside.
+    /// Of a region op, the peaks of what happens inside.
     pub inner_peaks: BTreeMap<Pair, u32>,
 }
 
@@ -88,7 +88,7 @@ pub struct Problem {
 
 /// What is wrong with a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invalid {
+pub enum InvalidProblem {
     /// There is no such operation.
     NoOperation(OperationId),
     /// A dependence or an order pair is against the order of the input.
@@ -128,36 +128,36 @@ impl Problem {
     /// # Errors
     ///
     /// What is wrong with it.
-    pub fn verify(&self) -> Result<(), Invalid> {
+    pub fn verify(&self) -> Result<(), InvalidProblem> {
         for (id, operation) in self.operations.with_ids() {
             let mut seen = BTreeSet::new();
             if let Some(engine) = operation.engines.iter().find(|engine| !seen.insert(**engine)) {
-                return Err(Invalid::Repeated(id, *engine));
+                return Err(InvalidProblem::Repeated(id, *engine));
             }
         }
         let exists = |id: OperationId| match self.operations.get(id) {
             Some(operation) => Ok(operation),
-            None => Err(Invalid::NoOperation(id)),
+            None => Err(InvalidProblem::NoOperation(id)),
         };
         for &(from, to) in &self.order {
             exists(from)?;
             exists(to)?;
             if from >= to {
-                return Err(Invalid::Backward(from, to));
+                return Err(InvalidProblem::Backward(from, to));
             }
         }
         for dependence in &self.dependences {
             let Dependence { from, to, .. } = *dependence;
             let (producer, consumer) = (exists(from)?, exists(to)?);
             if dependence.distance == 0 && from >= to {
-                return Err(Invalid::Backward(from, to));
+                return Err(InvalidProblem::Backward(from, to));
             }
             let Some(pair) = dependence.pair else { continue };
             if !producer.engines.contains(&pair.from) {
-                return Err(Invalid::Engine(from, pair.from));
+                return Err(InvalidProblem::Engine(from, pair.from));
             }
             if !consumer.engines.contains(&pair.to) {
-                return Err(Invalid::Engine(to, pair.to));
+                return Err(InvalidProblem::Engine(to, pair.to));
             }
         }
         Ok(())
@@ -169,7 +169,7 @@ impl Problem {
     /// be met of the part can't be met of the whole: an order of the whole, without the others, is one of the part, and at each
     /// point of it no more events are live.
     #[must_use]
-    pub(super) fn restrict(&self, kept: &[OperationId], events: Events) -> Self {
+    pub(super) fn restrict(&self, kept: &[OperationId], events: EventModel) -> Self {
         let mut number = vec![None; self.operations.len()];
         for (new, old) in kept.iter().enumerate() {
             number[old.index()] = Some(OperationId(new));
@@ -182,7 +182,7 @@ impl Problem {
         };
         let mut groups: BTreeMap<_, Vec<&Dependence>> = BTreeMap::new();
         for (place, dependence) in self.dependences.iter().enumerate() {
-            let place = if events == Events::Edge { place } else { 0 };
+            let place = if events == EventModel::Edge { place } else { 0 };
             let group = groups.entry((dependence.from, dependence.pair, place));
             group.or_default().push(dependence);
         }

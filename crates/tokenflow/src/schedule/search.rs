@@ -1,4 +1,5 @@
-//! Is there an order that is at least this good? Branch and bound over prefixes, with memo and dominance.
+//! Decides whether there is an order that is at least this good: branch and bound over prefixes, with memo
+//! and dominance.
 //!
 //! **State.** After a prefix, what is live depends only on which operations are in it. What matters besides are the peaks so far,
 //! and times: when engines are free, when issue is, and when inputs of what is left are finished. A state of the same
@@ -8,17 +9,17 @@
 //! time, along its longest path and on each engine.
 //!
 //! **Dominance.** Two operations that nobody can tell apart keep their order. Where time does not matter, an operation comes at
-//! once if no load is ever larger for it: for each pair, the events that it produces are no more than those that only it can
+//! once if no pressure is ever larger for it: for each pair, the events that it produces are no more than those that only it can
 //! free, and the peak inside fits below the peak that there is.
 //!
 //! Times and peaks that make no difference are raised to the least that does, so that more states are the same: a time at which
 //! nothing that is left could start anyway, a peak below the limit where only the excess is asked for.
 
+use super::event_pressure::EventPressure;
 use super::events::EventTable;
 use super::graph::Graph;
-use super::load::Load;
 use super::makespan::Clock;
-use super::{Issue, OperationId, Problem};
+use super::{IssueModel, OperationId, Problem};
 use crate::ids::Id;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -58,7 +59,7 @@ pub(super) struct Search<'a> {
     problem: &'a Problem,
     graph: &'a Graph,
     table: &'a EventTable,
-    issue: Issue,
+    issue: IssueModel,
     target: Target,
     /// What each peak is at least.
     least_peaks: Vec<u64>,
@@ -66,7 +67,7 @@ pub(super) struct Search<'a> {
     done: u128,
     /// Of each operation, how many that have to come before are not in the prefix.
     missing: Vec<usize>,
-    load: Load,
+    pressure: EventPressure,
     peaks: Vec<u64>,
     clock: Clock,
     /// The times that [`Clock::pop`] restores.
@@ -84,14 +85,14 @@ impl<'a> Search<'a> {
         problem: &'a Problem,
         graph: &'a Graph,
         table: &'a EventTable,
-        issue: Issue,
+        issue: IssueModel,
         least_peaks: Vec<u64>,
         budget: u64,
     ) -> Self {
         let missing = (0..graph.len()).map(|op| graph.predecessors.of(op).len());
-        let load = Load::new(table);
-        let peaks = least_peaks.iter().zip(&load.live);
-        let peaks: Vec<u64> = peaks.map(|(least, load)| *least.max(load)).collect();
+        let pressure = EventPressure::new(table);
+        let peaks = least_peaks.iter().zip(&pressure.live);
+        let peaks: Vec<u64> = peaks.map(|(least, pressure)| *least.max(pressure)).collect();
         Self {
             problem,
             graph,
@@ -106,7 +107,7 @@ impl<'a> Search<'a> {
             order: Vec::new(),
             done: 0,
             missing: missing.collect(),
-            load,
+            pressure,
             peaks,
             clock: Clock::new(problem),
             trail: Vec::new(),
@@ -183,7 +184,7 @@ impl<'a> Search<'a> {
             End::Impossible
         };
         self.clock.pop(self.problem, op, before, &mut self.trail);
-        self.load.pop(self.table, op, &freed);
+        self.pressure.pop(self.table, op, &freed);
         self.peaks = peaks;
         self.order.pop();
         self.done &= !(1 << op);
@@ -193,9 +194,9 @@ impl<'a> Search<'a> {
         end
     }
 
-    fn push(&mut self, op: usize) -> (super::makespan::Before, Vec<usize>) {
+    fn push(&mut self, op: usize) -> (super::makespan::ClockUndo, Vec<usize>) {
         let mut freed = Vec::new();
-        self.load.push(self.table, op, &mut self.peaks, &mut freed);
+        self.pressure.push(self.table, op, &mut self.peaks, &mut freed);
         let before = self
             .clock
             .push(self.problem, self.graph, self.issue, op, &mut self.trail);
@@ -289,13 +290,13 @@ impl<'a> Search<'a> {
     /// The smaller, the more promising.
     fn promise(&self, op: usize) -> (u64, u64, Reverse<u64>) {
         let (mut raised, mut produced, mut freed) = (0, 0, 0);
-        for (slot, frees) in self.load.effects(self.table, op) {
-            let load = self.load.live[slot.pair] - frees + slot.produced.max(slot.inner);
-            raised += load.saturating_sub(self.peaks[slot.pair]);
-            produced += slot.produced;
+        for (effect, frees) in self.pressure.effects(self.table, op) {
+            let pressure = self.pressure.live[effect.pair] - frees + effect.produced.max(effect.inner);
+            raised += pressure.saturating_sub(self.peaks[effect.pair]);
+            produced += effect.produced;
             freed += frees;
         }
-        // Freed events are worth more where the load is all that counts.
+        // Freed events are worth more where the pressure is all that counts.
         let pressure = (produced + self.table.events.len() as u64).saturating_sub(freed);
         let tail = Reverse(self.graph.tails[op]);
         if self.target.makespan.is_some() {
@@ -306,19 +307,19 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns true if no load is ever larger if `op` comes next.
+    /// Returns true if no pressure is ever larger if `op` comes next.
     fn costs_nothing(&self, op: usize) -> bool {
-        self.load.effects(self.table, op).all(|(slot, frees)| {
-            let inside = self.load.live[slot.pair] - frees + slot.inner;
-            let fits = slot.inner == 0 || inside <= self.peaks[slot.pair];
-            fits && (slot.produced == 0 || slot.produced <= self.frees_alone(op, slot.pair))
+        self.pressure.effects(self.table, op).all(|(effect, frees)| {
+            let inside = self.pressure.live[effect.pair] - frees + effect.inner;
+            let fits = effect.inner == 0 || inside <= self.peaks[effect.pair];
+            fits && (effect.produced == 0 || effect.produced <= self.frees_alone(op, effect.pair))
         })
     }
 
     /// The live events of a pair that only `op` can free.
     fn frees_alone(&self, op: usize, pair: usize) -> u64 {
         let alone = |event: &&usize| {
-            let is_of_pair = self.table.events[**event].pair == pair && self.load.is_waiting(**event);
+            let is_of_pair = self.table.events[**event].pair == pair && self.pressure.is_waiting(**event);
             is_of_pair && self.table.consumers.of(**event) == [op]
         };
         self.table.consumed.of(op).iter().filter(alone).count() as u64

@@ -1,7 +1,7 @@
-//! Exact search in windows of an order that is too long to be searched as a whole.
+//! Improves an order that is too long to be searched as a whole: exact search in windows.
 //!
 //! A **window** is a run of operations of the order. What is before it gives it a start: which events are live, when engines and inputs are
-//! free. What is after it stays in order, so how long after each operation of the window everything behind it ends can be told in
+//! free. What is after it stays in order, so how long after each operation of the window everything after it ends can be told in
 //! advance: that is the operation's *rest*, along dependences, engines and issue. So the window is a block of its own, of which
 //! [`Search`] finds the best order: first by the excess within it, then by the latest end of what it holds up. Neither can make
 //! the whole worse, but for what is less of one pair and more of another one, which is looked at in the end.
@@ -12,12 +12,12 @@
 //! Cost of a sweep: O((n + m) log n), and a number of nodes for each window that is bounded.
 
 use super::bounds;
+use super::event_pressure::EventPressure;
 use super::events::{EventTable, NewEvent};
 use super::graph::{Graph, sort};
-use super::load::Load;
 use super::makespan::Clock;
 use super::search::{Answer, Search, Target};
-use super::{Issue, Objective, Operation, OperationId, Problem};
+use super::{IssueModel, Objective, Operation, OperationId, Problem};
 use crate::ids::Id;
 use std::collections::BTreeMap;
 
@@ -37,16 +37,16 @@ const LEAST_NODES: u64 = 2 * WINDOW as u64;
 
 /// What windows are taken of.
 #[derive(Clone, Copy)]
-pub(super) struct Whole<'a> {
+pub(super) struct FullProblem<'a> {
     pub problem: &'a Problem,
     pub graph: &'a Graph,
     pub table: &'a EventTable,
-    pub issue: Issue,
+    pub issue: IssueModel,
     pub objective: Objective,
 }
 
 /// Improves an order, with at most so many nodes. Returns an order that is nowhere worse, and what is left of the nodes.
-pub(super) fn improve(whole: Whole<'_>, order: Vec<usize>, mut budget: u64) -> (Vec<usize>, u64) {
+pub(super) fn improve(whole: FullProblem<'_>, order: Vec<usize>, mut budget: u64) -> (Vec<usize>, u64) {
     if Clock::new(whole.problem).free.len() > MOST_ENGINES {
         return (order, budget);
     }
@@ -79,7 +79,7 @@ pub(super) fn improve(whole: Whole<'_>, order: Vec<usize>, mut budget: u64) -> (
 }
 
 /// Looks for an order with a smaller excess; else, the order stays as it is.
-fn below_limits(whole: Whole<'_>, order: Vec<usize>, budget: &mut u64) -> Vec<usize> {
+fn below_limits(whole: FullProblem<'_>, order: Vec<usize>, budget: &mut u64) -> Vec<usize> {
     let excess = |order: &[usize]| whole.table.totals(&peaks(whole, order)).0;
     let before = excess(&order);
     let (mut best, mut latest, mut least) = (order.clone(), order, before);
@@ -112,19 +112,19 @@ fn below_limits(whole: Whole<'_>, order: Vec<usize>, budget: &mut u64) -> Vec<us
 }
 
 /// The peaks of an order.
-fn peaks(whole: Whole<'_>, order: &[usize]) -> Vec<u64> {
-    let mut load = Load::new(whole.table);
-    let mut peaks = load.live.clone();
+fn peaks(whole: FullProblem<'_>, order: &[usize]) -> Vec<u64> {
+    let mut pressure = EventPressure::new(whole.table);
+    let mut peaks = pressure.live.clone();
     let mut freed = Vec::new();
     for &op in order {
-        load.push(whole.table, op, &mut peaks, &mut freed);
+        pressure.push(whole.table, op, &mut peaks, &mut freed);
         freed.clear();
     }
     peaks
 }
 
 struct Sweep<'a> {
-    whole: Whole<'a>,
+    whole: FullProblem<'a>,
     limits: Vec<u64>,
     budget: u64,
     /// How far apart windows start.
@@ -135,7 +135,7 @@ struct Sweep<'a> {
     window: Vec<usize>,
     /// What is done.
     done: Vec<usize>,
-    load: Load,
+    pressure: EventPressure,
     clock: Clock,
     /// Of each operation that was not in a window yet, the time from its start to the end.
     late: Vec<u64>,
@@ -150,7 +150,7 @@ struct Sweep<'a> {
 }
 
 /// A window as a block of its own.
-struct Part {
+struct WindowProblem {
     problem: Problem,
     graph: Graph,
     table: EventTable,
@@ -158,7 +158,7 @@ struct Part {
 }
 
 impl<'a> Sweep<'a> {
-    fn new(whole: Whole<'a>, order: &'a [usize], limits: Vec<u64>, size: usize, budget: u64) -> Self {
+    fn new(whole: FullProblem<'a>, order: &'a [usize], limits: Vec<u64>, size: usize, budget: u64) -> Self {
         let step = size / 2;
         let windows = (order.len() / step + 1) as u64;
         Self {
@@ -168,7 +168,7 @@ impl<'a> Sweep<'a> {
             ahead: order,
             window: Vec::new(),
             done: Vec::with_capacity(order.len()),
-            load: Load::new(whole.table),
+            pressure: EventPressure::new(whole.table),
             clock: Clock::new(whole.problem),
             late: Vec::new(),
             late_on_engine: BTreeMap::new(),
@@ -193,14 +193,14 @@ impl<'a> Sweep<'a> {
             let is_last = self.ahead.is_empty();
             let leave = if is_last { self.window.len() } else { self.step };
             for op in self.window.drain(..leave) {
-                let Whole {
+                let FullProblem {
                     problem,
                     graph,
                     table,
                     issue,
                     ..
                 } = self.whole;
-                self.load
+                self.pressure
                     .push(table, op, &mut vec![0; table.pairs.len()], &mut Vec::new());
                 self.clock.push(problem, graph, issue, op, &mut Vec::new());
                 self.done.push(op);
@@ -229,10 +229,10 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The time from the start of `op` to the end of all that is behind it, if `on_engine` and `next` say that of the next operation
+    /// The time from the start of `op` to the end of all that is after it, if `on_engine` and `next` say that of the next operation
     /// of each engine and of all; users count where `counts` says so.
     fn rest(&self, op: usize, on_engine: &[u64], next: u64, counts: impl Fn(usize) -> bool) -> u64 {
-        let Whole {
+        let FullProblem {
             problem,
             graph,
             issue,
@@ -243,7 +243,7 @@ impl<'a> Sweep<'a> {
         let users = users.map(|&user| own.latency.saturating_add(self.late[user]));
         let engines = own.engines.iter();
         let engines = engines.map(|engine| own.occupancy.saturating_add(on_engine[engine.index()]));
-        let behind = if issue == Issue::Order { next } else { 0 };
+        let behind = if issue == IssueModel::Order { next } else { 0 };
         let rest = graph.rests[op].max(behind);
         users.chain(engines).fold(rest, u64::max)
     }
@@ -265,8 +265,8 @@ impl<'a> Sweep<'a> {
     }
 
     /// The window as a block of its own.
-    fn part(&self) -> Part {
-        let Whole {
+    fn part(&self) -> WindowProblem {
+        let FullProblem {
             problem,
             graph,
             issue,
@@ -312,7 +312,7 @@ impl<'a> Sweep<'a> {
         };
         let releases: Vec<u64> = operations.iter().enumerate().map(earliest).collect();
         let graph = Graph::build(&operations, issue, &waits, &all, (releases, rests));
-        Part {
+        WindowProblem {
             problem: Problem {
                 operations: operations.into(),
                 ..Problem::default()
@@ -331,13 +331,13 @@ impl<'a> Sweep<'a> {
     /// The events of the window: those that it produces, and those that were produced before and that it consumes.
     fn events(&self) -> EventTable {
         let table = self.whole.table;
-        let mut base = self.load.live.clone();
+        let mut base = self.pressure.live.clone();
         let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut all = Vec::new();
         let mut inner = Vec::new();
         for (place, &op) in self.window.iter().enumerate() {
             for &event in table.consumed.of(op) {
-                if self.load.is_waiting(event) {
+                if self.pressure.is_waiting(event) {
                     waiting.entry(event).or_default().push(place);
                 }
             }
@@ -356,8 +356,8 @@ impl<'a> Sweep<'a> {
                     is_carried: false,
                 });
             }
-            let slots = table.slots.of(op).iter().filter(|slot| slot.inner > 0);
-            inner.extend(slots.map(|slot| ((place, slot.pair), slot.inner)));
+            let effects = table.effects.of(op).iter().filter(|effect| effect.inner > 0);
+            inner.extend(effects.map(|effect| ((place, effect.pair), effect.inner)));
         }
         for (event, consumers) in waiting {
             let pair = table.events[event].pair;
@@ -378,7 +378,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// A better order of a window, if there is one within the budget.
-    fn best_order(&mut self, part: &Part) -> Option<Vec<usize>> {
+    fn best_order(&mut self, part: &WindowProblem) -> Option<Vec<usize>> {
         let unchanged: Vec<usize> = (0..self.window.len()).collect();
         let (excess, end) = part.measure(self.whole.issue, &unchanged);
         let best = if self.aims_at_limits {
@@ -404,7 +404,7 @@ impl<'a> Sweep<'a> {
     /// An order with a smaller value than `known`, if one is found.
     fn bisect(
         &mut self,
-        part: &Part,
+        part: &WindowProblem,
         mut known: u64,
         mut least: u64,
         target: impl Fn(u64) -> Target,
@@ -440,14 +440,14 @@ impl<'a> Sweep<'a> {
     }
 }
 
-impl Part {
+impl WindowProblem {
     /// The excess within the window, and the latest end of what it holds up.
-    fn measure(&self, issue: Issue, order: &[usize]) -> (u64, u64) {
-        let mut load = Load::new(&self.table);
-        let mut peaks = load.live.clone();
+    fn measure(&self, issue: IssueModel, order: &[usize]) -> (u64, u64) {
+        let mut pressure = EventPressure::new(&self.table);
+        let mut peaks = pressure.live.clone();
         let mut clock = self.clock.clone();
         for &op in order {
-            load.push(&self.table, op, &mut peaks, &mut Vec::new());
+            pressure.push(&self.table, op, &mut peaks, &mut Vec::new());
             clock.push(&self.problem, &self.graph, issue, op, &mut Vec::new());
         }
         (self.table.totals(&peaks).0, clock.end)

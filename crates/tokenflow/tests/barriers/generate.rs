@@ -1,4 +1,4 @@
-//! Random programs.
+//! Generates random programs.
 
 use super::kernels::{InRow, Index, Node, Program, ROW};
 use proptest::prelude::*;

@@ -1,11 +1,11 @@
-//! Programs as trees, and the graphs that are made of them.
+//! Programs as trees, and their lowering to the graphs that barriers are placed on.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 use tokenflow::Token;
 use tokenflow::barriers::{
     Access, AccessKind, Action, BufferId, EdgeKind, Footprint, Issue, Kernel, LoopId, Offset, RegionId,
-    StepId, Symbol, ThreadBytes, Turns,
+    RunningCount, StepId, Symbol, ThreadBytes,
 };
 
 /// Which byte of the one buffer each thread accesses.
@@ -281,7 +281,7 @@ impl Lowering<'_> {
                 modulus,
             };
             terms.push((coefficient, symbol));
-            self.out.kernel.loops[inner].turns = Some(Turns {
+            self.out.kernel.loops[inner].running_count = Some(RunningCount {
                 index: 0,
                 modulus: u8::try_from(modulus).expect("a small modulus"),
             });

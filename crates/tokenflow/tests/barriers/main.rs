@@ -18,13 +18,8 @@ fn check(program: &Program) -> Result<(), TestCaseError> {
     let Some(oracle) = Oracle::new(program, &lowered) else {
         return Err(TestCaseError::reject("too many executions"));
     };
-    prop_assert_eq!(
-        !placement.overlaps.is_empty(),
-        oracle.overlaps,
-        "{:?}",
-        placement.overlaps
-    );
-    if oracle.overlaps {
+    prop_assert_eq!(!placement.races.is_empty(), oracle.races, "{:?}", placement.races);
+    if oracle.races {
         return Ok(());
     }
     let chosen: BTreeSet<StepId> = placement.barriers.iter().map(|(step, _)| *step).collect();
@@ -186,14 +181,14 @@ fn wide_pipeline(copies: u32, ahead: u32) -> Program {
 #[test]
 fn many_copies_in_flight_are_told_apart() {
     let program = wide_pipeline(60, 4);
-    assert_eq!(place(&kernels::lower(&program).kernel).overlaps, []);
+    assert_eq!(place(&kernels::lower(&program).kernel).races, []);
     assert_eq!(barriers_in_loop(&program), 1);
 }
 
 /// The copy of the last of two iterations is in flight after the loop: it goes to byte 4.
 #[test]
 fn a_loop_that_runs_twice_leaves_its_second_copy_in_flight() {
-    let overlaps = |constant: i64| {
+    let races = |constant: i64| {
         let index = kernels::Index {
             constant: 2,
             iteration: Some((2, 0)),
@@ -211,9 +206,9 @@ fn a_loop_that_runs_twice_leaves_its_second_copy_in_flight() {
             starts: 1,
             body: vec![main, access(0, constant, AccessKind::Read)],
         };
-        !place(&kernels::lower(&program).kernel).overlaps.is_empty()
+        !place(&kernels::lower(&program).kernel).races.is_empty()
     };
-    assert_eq!([2, 4, 6].map(overlaps), [false, true, false]);
+    assert_eq!([2, 4, 6].map(races), [false, true, false]);
 }
 
 /// A line of loops that may be skipped, each of which uses one of `slots` again, as `body` does in this turn.

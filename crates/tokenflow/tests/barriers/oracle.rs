@@ -1,4 +1,4 @@
-//! All executions of a program, and what each asks of barriers.
+//! The oracle: runs all executions of a program, and finds what each asks of barriers.
 
 use super::kernels::{InRow, Index, Lowered, Node, Program, ROW};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ type Places = u128;
 /// What all executions ask for.
 pub struct Oracle {
     /// True if something meets a copy in flight, or threads meet where they are apart.
-    pub overlaps: bool,
+    pub races: bool,
     /// Places one of which needs a barrier, for each way on which something conflicts.
     paths: Vec<Places>,
 }
@@ -68,7 +68,7 @@ impl Oracle {
         let mut numbers = BTreeMap::new();
         number(&program.body, &mut numbers);
         let (mut choices, mut same) = (Choices::default(), 0);
-        let (mut overlaps, mut paths) = (false, BTreeSet::new());
+        let (mut races, mut paths) = (false, BTreeSet::new());
         loop {
             let mut execution = Execution {
                 program,
@@ -83,7 +83,7 @@ impl Oracle {
                 turns: vec![0],
             };
             execution.run();
-            overlaps |= conflicts(&execution.events, same, &mut paths);
+            races |= conflicts(&execution.events, same, &mut paths);
             choices = execution.choices;
             match choices.advance() {
                 Some(events) => same = events,
@@ -97,7 +97,7 @@ impl Oracle {
                 .any(|other| other != *path && *other & **path == *other)
         });
         Some(Self {
-            overlaps,
+            races,
             paths: needed.copied().collect(),
         })
     }
@@ -165,7 +165,7 @@ fn cost_of(kernel: &Kernel, step: StepId) -> Cost {
 /// Adds the places that conflicts of an execution ask for; returns true if something can't be ordered. What the first `known`
 /// events ask for has been added before.
 fn conflicts(events: &[Event], known: usize, paths: &mut BTreeSet<Places>) -> bool {
-    let mut overlaps = false;
+    let mut races = false;
     for (i, first) in events.iter().enumerate() {
         let Event::Begin(bytes, kind, copy, region) = first else {
             continue;
@@ -190,7 +190,7 @@ fn conflicts(events: &[Event], known: usize, paths: &mut BTreeSet<Places>) -> bo
                     .any(|event| matches!(event, Event::Come(_, true)))
             };
             if end.is_none_or(|end| end > j) || region.is_some() && region == other_region && apart() {
-                overlaps = true;
+                races = true;
                 continue;
             }
             let between = &events[end.unwrap_or(i)..j];
@@ -204,7 +204,7 @@ fn conflicts(events: &[Event], known: usize, paths: &mut BTreeSet<Places>) -> bo
             paths.insert(places.fold(0, |all, place| all | place));
         }
     }
-    overlaps
+    races
 }
 
 /// Returns true if two threads access the same byte.

@@ -1,4 +1,4 @@
-//! Random programs.
+//! Generates random programs.
 
 use proptest::prelude::*;
 use tokenflow::flags::{Block, BlockId, Dependence, EngineId, Node, Program};

@@ -13,7 +13,8 @@ use oracle::{Action, Execution, executions};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 use tokenflow::flags::{
-    Block, BlockId, Dependence, EngineId, EventId, Kind, Node, Options, Plan, Point, Program, Purpose, plan,
+    Block, BlockId, Dependence, EngineId, EventId, FlagKind, Node, Options, Plan, Point, Program, Purpose,
+    plan,
 };
 use tokenflow::ids::IndexVec;
 
@@ -33,7 +34,7 @@ fn config() -> ProptestConfig {
     }
 }
 
-fn options(kind: Kind) -> Options<'static> {
+fn options(kind: FlagKind) -> Options<'static> {
     Options {
         kind,
         limit: &|_, _| usize::MAX,
@@ -42,7 +43,7 @@ fn options(kind: Kind) -> Options<'static> {
 }
 
 /// Engines run as they like: each step is of one whose next instruction can begin.
-fn run(plan: &Plan, execution: &Execution, kind: Kind, mut random: u64) -> Result<(), String> {
+fn run(plan: &Plan, execution: &Execution, kind: FlagKind, mut random: u64) -> Result<(), String> {
     let mut queues: BTreeMap<EngineId, std::collections::VecDeque<usize>> = BTreeMap::new();
     for (i, instruction) in execution.instructions.iter().enumerate() {
         queues.entry(instruction.engine).or_default().push_back(i);
@@ -91,7 +92,7 @@ fn run(plan: &Plan, execution: &Execution, kind: Kind, mut random: u64) -> Resul
             Action::Set(id) => {
                 let count = flags.entry(flag(id)).or_default();
                 *count += 1;
-                if kind == Kind::Binary && *count > 1 {
+                if kind == FlagKind::Binary && *count > 1 {
                     return Err(format!("{:?} is set twice", flag(id)));
                 }
             }
@@ -106,7 +107,7 @@ fn run(plan: &Plan, execution: &Execution, kind: Kind, mut random: u64) -> Resul
 }
 
 /// Events of one pair of engines that can't share an id in this execution.
-fn conflicts(plan: &Plan, execution: &Execution, kind: Kind) -> BTreeSet<(usize, usize)> {
+fn conflicts(plan: &Plan, execution: &Execution, kind: FlagKind) -> BTreeSet<(usize, usize)> {
     let before = execution.before(None);
     let instances: Vec<_> = execution
         .instances()
@@ -118,8 +119,8 @@ fn conflicts(plan: &Plan, execution: &Execution, kind: Kind) -> BTreeSet<(usize,
         for &(f, (set_f, wait_f)) in instances.iter().filter(|&&(_, (set_f, _))| set_e < set_f) {
             let pair = |id| (plan.events[EventId(id)].from, plan.events[EventId(id)].to);
             let can_share = match kind {
-                Kind::Binary => before[set_f][wait_e],
-                Kind::Counting => wait_e < wait_f,
+                FlagKind::Binary => before[set_f][wait_e],
+                FlagKind::Counting => wait_e < wait_f,
             };
             if pair(e) == pair(f) && !can_share {
                 conflicts.insert((e.min(f), e.max(f)));
@@ -151,7 +152,7 @@ fn suffice(
 }
 
 /// Checks the plan of a program. Returns false if it has a flag or an id that it could do without.
-fn check(program: &Program, kind: Kind, seed: u64) -> Result<bool, TestCaseError> {
+fn check(program: &Program, kind: FlagKind, seed: u64) -> Result<bool, TestCaseError> {
     let plan = plan(program, &options(kind)).expect("there is no limit");
     let Some(executions) = executions(program, &plan, MOST_EXECUTIONS) else {
         return Err(TestCaseError::reject("too many executions"));
@@ -199,7 +200,7 @@ fn check(program: &Program, kind: Kind, seed: u64) -> Result<bool, TestCaseError
 
 /// Where ways meet, what is known is joined engine by engine: of a thousand programs with branches and loops, at most two have a flag or
 /// an id that another proof would save.
-fn check_all(kind: Kind) {
+fn check_all(kind: FlagKind) {
     let (programs, inexact) = (Cell::new(0_u32), Cell::new(0_u32));
     let result = TestRunner::new(config()).run(&(generate::program(6), any::<u64>()), |(program, seed)| {
         programs.set(programs.get() + 1);
@@ -223,12 +224,12 @@ fn check_all(kind: Kind) {
 
 #[test]
 fn binary_flags_order_what_they_must_and_no_more() {
-    check_all(Kind::Binary);
+    check_all(FlagKind::Binary);
 }
 
 #[test]
 fn counting_flags_order_what_they_must_and_no_more() {
-    check_all(Kind::Counting);
+    check_all(FlagKind::Counting);
 }
 
 /// Engine 0 does `number` operations, and then engine 1 as many, each of which needs one of them.
@@ -255,7 +256,7 @@ fn all_live(number: usize) -> Program {
 
 #[test]
 fn many_flags_are_live_at_a_time() {
-    for (kind, ids) in [(Kind::Binary, 50_000), (Kind::Counting, 1)] {
+    for (kind, ids) in [(FlagKind::Binary, 50_000), (FlagKind::Counting, 1)] {
         let plan = plan(&all_live(50_000), &options(kind)).expect("there is no limit");
         assert_eq!((plan.events.len(), plan.usage[0].ids), (50_000, ids));
     }
@@ -263,7 +264,7 @@ fn many_flags_are_live_at_a_time() {
 
 #[test]
 fn what_does_not_fit_is_a_clique() {
-    for (kind, limit) in [(Kind::Binary, 3), (Kind::Counting, 0)] {
+    for (kind, limit) in [(FlagKind::Binary, 3), (FlagKind::Counting, 0)] {
         let few = Options {
             limit: &|_, _| limit,
             ..options(kind)
@@ -299,7 +300,7 @@ fn a_dependence_of_all_counts_what_came_before_the_producer() {
             engines: 2,
             blocks: IndexVec::from_iter([outer, arm, Block::default()]),
         };
-        plan(&program, &options(Kind::Binary))
+        plan(&program, &options(FlagKind::Binary))
             .expect("there is no limit")
             .events
             .len()

@@ -1,4 +1,4 @@
-//! Executions of programs, and what is ordered in them.
+//! The oracle: runs executions of programs, and finds what is ordered in them.
 
 use std::collections::BTreeMap;
 

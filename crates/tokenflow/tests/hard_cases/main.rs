@@ -6,11 +6,11 @@
 mod oracle;
 
 mod branches;
-mod given;
+mod given_commits;
 mod loops;
 mod pipelines;
 mod reads;
-mod straight;
+mod straight_lines;
 
 use oracle::assign::exact_assignments;
 use oracle::build::{Build, Q, R, edge, exit};

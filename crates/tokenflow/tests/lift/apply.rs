@@ -1,27 +1,27 @@
-//! Writes down what `lift` says, as a program.
+//! Applies what `lift` says: rewrites a program.
 
 use crate::oracle::blocks::in_text_order;
-use tokenflow::lift::{Shape, TokensOf, lift, write};
+use tokenflow::lift::{RegionStructure, TokensOf, lift, rewrite};
 use tokenflow::{Graph, Item, Program, Queue};
 
-/// The shapes of all graphs: all blocks of one region, which branches lead to; or each block but the first a region, and all
+/// The structures of all graphs: all blocks of one region, which branches lead to; or each block but the first a region, and all
 /// of them loops.
-pub fn shapes(program: &Program, loops: bool) -> Vec<Shape> {
-    let mut shapes = vec![shape(&program.body, false, false)];
+pub fn structures(program: &Program, loops: bool) -> Vec<RegionStructure> {
+    let mut structures = vec![structure(&program.body, false, false)];
     program.body.visit(&mut |item| {
         let is_iteration = matches!(item, Item::Repeat(_));
-        shapes.extend(item.graph().map(|graph| shape(graph, loops, is_iteration)));
+        structures.extend(item.graph().map(|graph| structure(graph, loops, is_iteration)));
     });
-    shapes
+    structures
 }
 
-fn shape(graph: &Graph, is_loop: bool, is_iteration: bool) -> Shape {
+fn structure(graph: &Graph, is_loop: bool, is_iteration: bool) -> RegionStructure {
     let regions = (0..graph.blocks.len()).map(|block| match (is_loop, is_iteration) {
         (false, _) => Some(0),
         (true, true) => Some(block),
         (true, false) => block.checked_sub(1),
     });
-    Shape {
+    RegionStructure {
         regions: regions.collect(),
         is_loop,
     }
@@ -76,9 +76,9 @@ fn graph_of(item: &mut Item) -> Option<&mut Graph> {
 pub fn lifted(program: &Program, loops: bool, of: TokensOf) -> Program {
     let mut new = in_text_order(program.clone());
     for queue in (0..program.queues).map(Queue) {
-        let shapes = shapes(&new, loops);
-        let lifted = lift(&new, queue, &shapes, of, None);
-        new = write(&new, queue, &shapes, &lifted);
+        let structures = structures(&new, loops);
+        let lifted = lift(&new, queue, &structures, of, None);
+        new = rewrite(&new, queue, &structures, &lifted);
     }
     new
 }

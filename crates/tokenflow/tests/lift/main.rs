@@ -2,19 +2,19 @@
 //! wait in its place completed; and counted again, no wait completes more.
 
 mod apply;
+mod lockstep;
 #[path = "../oracle/mod.rs"]
 mod oracle;
-mod together;
 
-use apply::{lifted, marked, shapes};
+use apply::{lifted, marked, structures};
+use lockstep::{At, Difference, compare};
 use oracle::blocks::{in_text_order, text};
 use oracle::execute::{Emitted, End, execute, executions};
 use oracle::generate::{Recipe, Style, any_program, config};
 use oracle::lower::{Lowered, lower, lower_counted, lower_given, one_group_each};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
-use together::{At, Difference, compare};
-use tokenflow::lift::{Accesses, TokensOf, complete_no_more, lift, write};
+use tokenflow::lift::{Accesses, TokensOf, lift, rewrite, round_trip_completes_no_more};
 use tokenflow::{Await, Graph, Item, Options, Program, Queue, Token};
 
 fn queues(program: &Program) -> Vec<Queue> {
@@ -226,9 +226,9 @@ fn accesses(program: &Program) -> Accesses {
 fn leaves_what_is_not_accessed(program: &Program, loops: bool) -> Result<(), TestCaseError> {
     let accesses = accesses(program);
     for queue in queues(program) {
-        let shapes = shapes(program, loops);
-        let lifted = lift(program, queue, &shapes, TokensOf::Operations, Some(&accesses));
-        let tokens = write(program, queue, &shapes, &lifted);
+        let structures = structures(program, loops);
+        let lifted = lift(program, queue, &structures, TokensOf::Operations, Some(&accesses));
+        let tokens = rewrite(program, queue, &structures, &lifted);
         let counted = marked(program, &[queue]);
         let kinds = kinds(&tokens, &accesses);
         for found in compare(&counted, &tokens, queue, None) {
@@ -284,12 +284,12 @@ proptest! {
     ) {
         let program = in_text_order(recipe.program());
         for queue in queues(&program) {
-            let shapes = shapes(&program, loops);
-            let lifted = lift(&program, queue, &shapes, TokensOf::Operations, None);
-            if !complete_no_more(&program, queue, &shapes, &lifted) {
+            let structures = structures(&program, loops);
+            let lifted = lift(&program, queue, &structures, TokensOf::Operations, None);
+            if !round_trip_completes_no_more(&program, queue, &structures, &lifted) {
                 continue;
             }
-            let tokens = write(&program, queue, &shapes, &lifted);
+            let tokens = rewrite(&program, queue, &structures, &lifted);
             let lowered = lower(&tokens, &Options::default());
             let emitted = &lowered.emitted[usize::from(queue.0)];
             let counted = marked(&program, &[queue]);

@@ -1,4 +1,4 @@
-//! Solves a program by the definition alone, for given commits.
+//! Solves a program by brute force, from the definition alone, for given commits.
 //!
 //! The wait of an await is exact where it is the least age of what it awaits, given all other waits
 //! ([`own_age`]). An exact assignment is a fixed point of that. The larger the other waits are, the

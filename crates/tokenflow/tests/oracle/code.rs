@@ -1,4 +1,4 @@
-//! A program as a flat list of steps, so that a point of an execution is a number.
+//! Flattens a program into a list of steps, so that a point of an execution is a number.
 
 use std::collections::BTreeSet;
 use tokenflow::{Await, Graph, Item, Program, Queue, Slot, Target, Token};

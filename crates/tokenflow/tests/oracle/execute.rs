@@ -1,4 +1,4 @@
-//! The definition, word for word: runs one execution of a program on concrete FIFOs.
+//! Executes the definition, word for word: runs one execution of a program on concrete FIFOs.
 //!
 //! Every copy instance has a number. A queue holds the open group and the groups in flight, each a
 //! set of copy instances; a commit closes the open group; `wait n` completes all but the `n` most

@@ -1,4 +1,4 @@
-//! Asks the algorithm, and puts its answers into the oracle's terms.
+//! Runs the algorithm under test, and translates its answers into the oracle's terms.
 
 use super::execute::Emitted;
 use super::reads::split;

@@ -1,5 +1,5 @@
-//! All placements of commits, by brute force: which places there are, which commits may stand there together, and
-//! whether one placement forces less than another.
+//! Enumerates all placements of commits, by brute force: which places there are, which commits may stand
+//! there together, and whether one placement forces less than another.
 //!
 //! A placement puts at most one commit at each point, a place between two steps of the program. It is legal if each
 //! commit closes a group that is nonempty on some execution; without `balance`, on every one. Without `form_groups`

@@ -1,4 +1,4 @@
-//! Operations with two completions, in terms of ones with a single completion.
+//! Splits operations with two completions into ones with a single completion.
 //!
 //! A queue whose operations have a token for their reads becomes two queues with the same commits: one that
 //! completes what its name says, and one for the reads, on which every wait of the first counts as well. Nothing

@@ -1,4 +1,4 @@
-//! Random programs.
+//! Generates random programs.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

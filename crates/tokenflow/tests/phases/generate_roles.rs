@@ -1,4 +1,4 @@
-//! Random programs of threads with different roles.
+//! Generates random programs of threads with different roles.
 //!
 //! Each load has readers: the roles that await it, and may read what it writes. Now and then a role awaits something else, for
 //! which no ring may be found.

@@ -69,8 +69,8 @@ impl Fault {
                 for who in plan.syncs.participants.values_mut() {
                     who.barrier = without_first(who.barrier);
                 }
-                for meetings in &mut plan.meetings {
-                    meetings.roles = without_first(meetings.roles);
+                for rendezvous_ring in &mut plan.rendezvous_rings {
+                    rendezvous_ring.roles = without_first(rendezvous_ring.roles);
                 }
             }
             Self::NoBarriers => {
@@ -88,8 +88,8 @@ impl Fault {
                 }
             }
             Self::Unseen => {
-                for meetings in &mut plan.meetings {
-                    meetings.issuer_arrives = false;
+                for rendezvous_ring in &mut plan.rendezvous_rings {
+                    rendezvous_ring.issuer_arrives = false;
                 }
             }
             Self::NoWait => {
@@ -135,11 +135,17 @@ fn plans_of_roles_are_sound() {
         }
         add(&arrivals, all.len() as u64);
         add(&needless, (all.len() - needed.len()) as u64);
-        let of_some = plan.meetings.iter().filter(|it| it.roles != tree.all_roles());
+        let of_some = plan
+            .rendezvous_rings
+            .iter()
+            .filter(|it| it.roles != tree.all_roles());
         add(&partial, of_some.count() as u64);
         add(
             &seen,
-            plan.meetings.iter().filter(|it| it.issuer_arrives).count() as u64,
+            plan.rendezvous_rings
+                .iter()
+                .filter(|it| it.issuer_arrives)
+                .count() as u64,
         );
         Ok(())
     });

@@ -5,8 +5,8 @@ use proptest::test_runner::TestRng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tokenflow::Token;
 use tokenflow::phases::{
-    AccessKind, AffineExpr, AwaitId, Before, BlockId, Buffer, IndexVec, Inst, LoadId, PhaseId, PhaseValue,
-    Plan, RegionOpId, RequiredSync, RingId, Symbol, Tree, Trips,
+    AccessKind, AffineExpr, AwaitId, BlockId, Buffer, IndexVec, Inst, LoadId, PhaseId, PhaseValue, Plan,
+    RegionOpId, RequiredSync, RingId, Symbol, SyncPoint, Tree, Trips,
 };
 
 /// A fault to be planted into a plan.
@@ -248,7 +248,7 @@ impl Runner<'_> {
     }
 
     /// Threads arrive at an mbarrier: none may be a whole ring of them ahead of the others.
-    fn meet(&mut self, before: Before) -> Result<(), String> {
+    fn meet(&mut self, before: SyncPoint) -> Result<(), String> {
         let mut all = self.plan.rendezvous.iter();
         let meeting = all.find(|meeting| meeting.before == before);
         let meeting = meeting.ok_or("a barrier is no rendezvous")?;
@@ -265,7 +265,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn sync(&mut self, sync: RequiredSync, before: Before) -> Result<(), String> {
+    fn sync(&mut self, sync: RequiredSync, before: SyncPoint) -> Result<(), String> {
         if sync.barrier {
             self.meet(before)?;
         }
@@ -301,7 +301,7 @@ impl Runner<'_> {
         if self.rings[ring].contains_key(&number) {
             return Err(format!("ring {ring} has two phases of number {number}"));
         }
-        self.sync(self.plan.syncs.phases[id], Before::Phase(id))?;
+        self.sync(self.plan.syncs.phases[id], SyncPoint::Phase(id))?;
         if let Some(expr) = &phase.number {
             self.check(expr, number, &format!("{id:?}"))?;
         }
@@ -361,7 +361,7 @@ impl Runner<'_> {
     }
 
     fn load(&mut self, load: LoadId, token: Token) -> Result<(), String> {
-        self.sync(self.plan.syncs.loads[load], Before::Load(load))?;
+        self.sync(self.plan.syncs.loads[load], SyncPoint::Load(load))?;
         let buffer = self.tree.loads[load].buffer;
         for place in self.places_of(buffer) {
             if self.read[place].max(self.written[place]).max(self.fenced[place]) >= self.last_barrier {

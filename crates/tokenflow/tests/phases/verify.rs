@@ -1,9 +1,9 @@
-//! Broken plans are refused: each check of `Plan::verify` has a plan that only it refuses.
+//! Tests the verifier: each check of `Plan::verify` has a broken plan that only it refuses.
 
 use tokenflow::Token;
 use tokenflow::phases::{
-    AffineExpr, AwaitId, Before, Block, BlockId, Buffer, Edge, Inst, Load, LoadId, PhaseId, PhaseValue,
-    PhiId, Plan, RegionOp, RegionOpId, RingId, Symbol, Tree, Trips, plan,
+    AffineExpr, AwaitId, Block, BlockId, Buffer, Edge, Inst, Load, LoadId, PhaseId, PhaseValue, PhiId, Plan,
+    RegionOp, RegionOpId, RingId, Symbol, SyncPoint, Tree, Trips, plan,
 };
 
 /// A load, and a loop that awaits the last load and starts the next one: a phi, and two phases on one ring.
@@ -95,7 +95,7 @@ fn sizes_and_scope() {
         plan.armed_rings.push([].into());
     });
     refused("region ops with rendezvous", |plan, _| {
-        plan.meetings[0].within.push(true);
+        plan.rendezvous_rings[0].within.push(true);
     });
     refused("the scope is no block", |plan, _| plan.scope = BlockId(NONE));
     refused("has no instructions", |plan, _| plan.extent.1 = NONE);
@@ -203,17 +203,17 @@ fn rendezvous() {
         plan.rendezvous.push(twice);
     });
     refused("barriers and rendezvous differ", |plan, _| {
-        plan.rendezvous[0].before = Before::Load(LoadId(0));
+        plan.rendezvous[0].before = SyncPoint::Load(LoadId(0));
     });
     refused("is on no ring", |plan, _| plan.rendezvous[0].ring = NONE);
     refused("those who arrive", |plan, _| {
-        plan.meetings[0].roles = tokenflow::phases::RoleSet(1);
+        plan.rendezvous_rings[0].roles = tokenflow::phases::RoleSet(1);
     });
     refused("a rendezvous has no number", |plan, _| {
-        plan.meetings[0].counted = false;
+        plan.rendezvous_rings[0].counted = false;
         plan.rendezvous[0].number = None;
     });
     refused("in which it is said that they don't", |plan, _| {
-        plan.meetings[0].within[RegionOpId(0)] = false;
+        plan.rendezvous_rings[0].within[RegionOpId(0)] = false;
     });
 }

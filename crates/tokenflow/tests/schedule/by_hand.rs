@@ -1,9 +1,9 @@
-//! Blocks whose optimum is known.
+//! Blocks written by hand, whose optimum is known.
 
 use super::generate::numbers;
 use tokenflow::schedule::{
-    EngineId, Events, Invalid, Issue, Objective, Operation, OperationId, Options, Problem, Proven, measure,
-    solve, unmet,
+    EngineId, EventModel, InvalidProblem, IssueModel, Objective, Operation, OperationId, Options, Problem,
+    Proven, infeasible_subset, measure, solve,
 };
 
 const LOADS: EngineId = EngineId(0);
@@ -94,11 +94,14 @@ fn nine_loads_and_one_consumer() {
     let schedule = solve(&block.0, &events()).unwrap();
     assert_eq!(schedule.cost.excess, 1);
     assert_eq!(schedule.proven, Proven::Order);
-    let unmet = unmet(&block.0, &events())
+    let infeasible_subset = infeasible_subset(&block.0, &events())
         .unwrap()
         .expect("nine are more than eight");
-    assert!(unmet.is_minimal);
-    assert_eq!(numbers(&unmet.operations), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert!(infeasible_subset.is_minimal);
+    assert_eq!(
+        numbers(&infeasible_subset.operations),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    );
 }
 
 #[test]
@@ -115,13 +118,15 @@ fn ten_loads_and_two_overlapping_consumers() {
         assert_eq!(schedule.cost.excess, 0);
         assert_eq!(numbers(&schedule.order), fits);
         assert_eq!(schedule.proven, Proven::Order);
-        assert_eq!(unmet(&block.0, &options), Ok(None));
+        assert_eq!(infeasible_subset(&block.0, &options), Ok(None));
     }
     block.0.limits.default = 7;
     let schedule = solve(&block.0, &events()).unwrap();
     assert_eq!(schedule.cost.excess, 1);
-    let unmet = unmet(&block.0, &events()).unwrap().expect("eight are too many");
-    assert!(unmet.is_minimal);
+    let infeasible_subset = infeasible_subset(&block.0, &events())
+        .unwrap()
+        .expect("eight are too many");
+    assert!(infeasible_subset.is_minimal);
 }
 
 #[test]
@@ -139,7 +144,7 @@ fn five_loads_and_all_pairwise_adds() {
     assert_eq!(schedule.proven, Proven::Order);
     // One for each use. With two loads in and their add done, six are live, and the third load makes it ten.
     let edges = Options {
-        events: Events::Edge,
+        events: EventModel::Edge,
         ..events()
     };
     let schedule = solve(&block.0, &edges).unwrap();
@@ -157,7 +162,7 @@ fn two_producers_each_with_a_consumer() {
     let second = block.op(LOADS, 10, &[]);
     let of_second = block.op(MATH, 10, &[second]);
     block.op(MATH, 10, &[of_first, of_second]);
-    for issue in [Issue::Engine, Issue::Order] {
+    for issue in [IssueModel::Engine, IssueModel::Order] {
         let options = Options {
             issue,
             ..Options::default()
@@ -199,13 +204,13 @@ fn invalid_problems_are_refused() {
     let b = block.op(MATH, 1, &[a]);
     let mut backward = block.0.clone();
     backward.order.push((OperationId(b), OperationId(a)));
-    let fault = Invalid::Backward(OperationId(b), OperationId(a));
+    let fault = InvalidProblem::Backward(OperationId(b), OperationId(a));
     assert_eq!(solve(&backward, &Options::default()), Err(fault));
     let mut unknown = block.0.clone();
     unknown.dependences[0].to = OperationId(7);
-    let fault = Invalid::NoOperation(OperationId(7));
+    let fault = InvalidProblem::NoOperation(OperationId(7));
     assert_eq!(solve(&unknown, &Options::default()), Err(fault));
     block.0.operations[OperationId(b)].engines = vec![STORES];
-    let fault = Invalid::Engine(OperationId(b), MATH);
-    assert_eq!(unmet(&block.0, &Options::default()), Err(fault));
+    let fault = InvalidProblem::Engine(OperationId(b), MATH);
+    assert_eq!(infeasible_subset(&block.0, &Options::default()), Err(fault));
 }

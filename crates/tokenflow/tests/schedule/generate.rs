@@ -1,9 +1,10 @@
-//! Random blocks.
+//! Generates random blocks.
 
 use proptest::prelude::*;
 use tokenflow::ids::Id;
 use tokenflow::schedule::{
-    Dependence, EngineId, Events, Issue, Limits, Objective, Operation, OperationId, Options, Pair, Problem,
+    Dependence, EngineId, EventModel, IssueModel, Limits, Objective, Operation, OperationId, Options, Pair,
+    Problem,
 };
 
 const ENGINES: usize = 3;
@@ -127,8 +128,8 @@ fn build(
 
 pub fn options() -> impl Strategy<Value = Options> {
     let objective = prop_oneof![Just(Objective::Latency), Just(Objective::Events)];
-    let events = prop_oneof![3 => Just(Events::Pair), 1 => Just(Events::Edge)];
-    let issue = prop_oneof![Just(Issue::Order), Just(Issue::Engine)];
+    let events = prop_oneof![3 => Just(EventModel::Pair), 1 => Just(EventModel::Edge)];
+    let issue = prop_oneof![Just(IssueModel::Order), Just(IssueModel::Engine)];
     (objective, events, issue).prop_map(|(objective, events, issue)| Options {
         objective,
         events,

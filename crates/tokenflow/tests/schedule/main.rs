@@ -12,7 +12,9 @@ use oracle::Oracle;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tokenflow::ids::Id;
-use tokenflow::schedule::{Fault, OperationId, Options, Problem, Proven, measure, solve, unmet};
+use tokenflow::schedule::{
+    InvalidOrder, OperationId, Options, Problem, Proven, infeasible_subset, measure, solve,
+};
 
 fn config() -> ProptestConfig {
     let from_env = ProptestConfig::default();
@@ -35,13 +37,19 @@ fn most_operations() -> usize {
 /// Checks that what is left is not kept from its limits by fewer operations.
 fn check_unmet(problem: &Problem, options: &Options) -> Result<(), TestCaseError> {
     let (best, _) = Oracle::new(problem, options).optimum();
-    let unmet = unmet(problem, options).expect("it is valid");
-    prop_assert_eq!(unmet.is_some(), best.excess > 0);
-    let Some(unmet) = unmet else { return Ok(()) };
-    prop_assert!(unmet.is_minimal);
-    prop_assert!(excess_of(problem, options, &unmet.operations) > 0, "{:?}", unmet);
-    for left_out in 0..unmet.operations.len() {
-        let mut fewer = unmet.operations.clone();
+    let infeasible_subset = infeasible_subset(problem, options).expect("it is valid");
+    prop_assert_eq!(infeasible_subset.is_some(), best.excess > 0);
+    let Some(infeasible_subset) = infeasible_subset else {
+        return Ok(());
+    };
+    prop_assert!(infeasible_subset.is_minimal);
+    prop_assert!(
+        excess_of(problem, options, &infeasible_subset.operations) > 0,
+        "{:?}",
+        infeasible_subset
+    );
+    for left_out in 0..infeasible_subset.operations.len() {
+        let mut fewer = infeasible_subset.operations.clone();
         fewer.remove(left_out);
         prop_assert_eq!(excess_of(problem, options, &fewer), 0, "{:?}", fewer);
     }
@@ -55,7 +63,7 @@ fn excess_of(problem: &Problem, options: &Options, kept: &[OperationId]) -> u64 
     part.dependences.retain(|edge| {
         let same = groups.iter().filter(|other| {
             let is_same = other.from == edge.from && other.pair == edge.pair;
-            is_same && (options.events == tokenflow::schedule::Events::Pair || *other == edge)
+            is_same && (options.events == tokenflow::schedule::EventModel::Pair || *other == edge)
         });
         let nearest = same.clone().map(|other| other.distance).min();
         let mut counted = same.filter(|other| Some(other.distance) == nearest);
@@ -125,7 +133,7 @@ proptest! {
         let is_broken = pairs.any(|(from, to)| place(from) > place(to));
         prop_assert_eq!(measure(&problem, &options, &order).is_err(), is_broken);
         order[0] = order[number - 1];
-        prop_assert_eq!(measure(&problem, &options, &order), Err(Fault::NoPermutation));
+        prop_assert_eq!(measure(&problem, &options, &order), Err(InvalidOrder::NoPermutation));
     }
 }
 

@@ -1,7 +1,7 @@
-//! All orders, one by one, measured by the definitions.
+//! The oracle: enumerates all orders, and measures each by the definitions.
 
 use tokenflow::ids::Id;
-use tokenflow::schedule::{Cost, Events, Issue, Objective, OperationId, Options, Pair, Problem};
+use tokenflow::schedule::{Cost, EventModel, IssueModel, Objective, OperationId, Options, Pair, Problem};
 
 /// An event, by its definition.
 struct Event {
@@ -73,7 +73,7 @@ impl<'a> Oracle<'a> {
     fn add(&mut self, event: Event) {
         let is_same = |other: &&mut Event| other.producer == event.producer && other.pair == event.pair;
         let same = self.events.iter_mut().find(is_same);
-        let Some(same) = same.filter(|_| self.options.events == Events::Pair) else {
+        let Some(same) = same.filter(|_| self.options.events == EventModel::Pair) else {
             self.events.push(event);
             return;
         };
@@ -138,7 +138,7 @@ impl<'a> Oracle<'a> {
                 if shares {
                     start = start.max(starts[earlier] + operation(earlier).occupancy);
                 }
-                if self.options.issue == Issue::Order {
+                if self.options.issue == IssueModel::Order {
                     start = start.max(starts[earlier]);
                 }
             }

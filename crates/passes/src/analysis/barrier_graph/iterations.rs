@@ -2,7 +2,7 @@
 //! have slots.
 
 use rustc_hash::FxHashSet;
-use tokenflow::barriers::{Kernel, LoopId, MAX_TURNS, Symbol, Turns};
+use tokenflow::barriers::{Kernel, LoopId, MAX_RUNNING_COUNTS, RunningCount, Symbol};
 
 /// Tells as many iterations of each loop apart as the periods of its rotating slots and buffers take.
 pub(super) fn count_iterations(kernel: &mut Kernel) {
@@ -23,7 +23,7 @@ pub(super) fn count_iterations(kernel: &mut Kernel) {
                 (of, most(usize::try_from(modulus).unwrap_or(usize::MAX)))
             }
             Symbol::Iteration(of) => (of, 4),
-            Symbol::Remainder { .. } | Symbol::Turn { .. } | Symbol::Value(..) => continue,
+            Symbol::Remainder { .. } | Symbol::Lookup { .. } | Symbol::Value(..) => continue,
         };
         let counted = &mut kernel.loops[of].counted;
         *counted = (*counted).max(count);
@@ -44,13 +44,13 @@ fn count_on(kernel: &mut Kernel, used: &mut u8, of: LoopId, modulus: i64) {
     else {
         return;
     };
-    match &mut kernel.loops[of].turns {
+    match &mut kernel.loops[of].running_count {
         Some(known) => {
             let both = (1..=MAX_COUNTED).find(|n| n % known.modulus == 0 && n % modulus == 0);
             known.modulus = both.unwrap_or(known.modulus);
         }
-        none if usize::from(*used) < MAX_TURNS => {
-            *none = Some(Turns {
+        none if usize::from(*used) < MAX_RUNNING_COUNTS => {
+            *none = Some(RunningCount {
                 index: *used,
                 modulus,
             });

@@ -9,7 +9,7 @@ use async_dialects::completion::Completion;
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Op, Region, Use, Value};
-use tokenflow::packing::flow::{NodeId, TokenOrigin};
+use tokenflow::packing::flow_graph::{NodeId, TokenOrigin};
 
 impl<'c> Reader<'_, 'c> {
     /// Reads `op` and all that is in it into `node`. Nothing that waits inside is known to wait for all threads; what an `scf.if` on

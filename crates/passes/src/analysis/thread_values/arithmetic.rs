@@ -53,7 +53,7 @@ fn is_never_negative(value: &ThreadValue) -> bool {
         *coefficient >= 0
             && match symbol {
                 Symbol::Iteration(_) | Symbol::Rotation { .. } | Symbol::Remainder { .. } => true,
-                Symbol::Periodic { values, .. } | Symbol::Turn { values, .. } => {
+                Symbol::Periodic { values, .. } | Symbol::Lookup { values, .. } => {
                     values.iter().all(|value| *value >= 0)
                 }
                 Symbol::Value(..) => false,

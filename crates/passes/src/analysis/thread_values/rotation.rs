@@ -86,7 +86,7 @@ pub(super) fn is_within(value: &ThreadValue, modulus: i64) -> bool {
         (Some(constant), _) => numbers.contains(&constant),
         (None, [(1, symbol)]) if value.threads.is_none() && value.offset.constant == 0 => match symbol {
             Symbol::Remainder { modulus: of, .. } => *of <= modulus,
-            Symbol::Periodic { values, .. } | Symbol::Turn { values, .. } => {
+            Symbol::Periodic { values, .. } | Symbol::Lookup { values, .. } => {
                 values.iter().all(|number| numbers.contains(number))
             }
             _ => false,

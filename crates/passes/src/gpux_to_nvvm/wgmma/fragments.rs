@@ -98,7 +98,10 @@ pub(super) fn reads(block: Block<'_>) -> Result<Vec<Read<'_>>, PassError<'_>> {
 /// Returns true if `block`, the body of a loop, makes A of the multiplication `op` again while the one of the iteration before certainly is
 /// in flight, with `younger` groups committed after its own at the end of the iteration (-1: its own is not).
 fn writes_while_read<'c>(block: Block<'c>, op: Op<'c>, mut younger: i64) -> bool {
-    let made = op.operand(0).defining_op().filter(|made| made.block() == Some(block));
+    let made = op
+        .operand(0)
+        .defining_op()
+        .filter(|made| made.block() == Some(block));
     let body = block.parent_op().and_then(loop_body);
     let Some(made) = made.filter(|_| body == Some(block)) else {
         return false;
@@ -107,10 +110,15 @@ fn writes_while_read<'c>(block: Block<'c>, op: Op<'c>, mut younger: i64) -> bool
         if op.is(gpux::COMMIT_GROUP) && is_of_warpgroups(op) {
             younger += 1;
         } else if op.is(gpux::WAIT_GROUP) && is_of_warpgroups(op) {
-            if op.int_attr(gpux_attr::PENDING).is_none_or(|pending| younger >= pending) {
+            if op
+                .int_attr(gpux_attr::PENDING)
+                .is_none_or(|pending| younger >= pending)
+            {
                 return false;
             }
-        } else if is_call(op) || op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_warpgroups) {
+        } else if is_call(op)
+            || op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_warpgroups)
+        {
             // It may wait.
             return false;
         }

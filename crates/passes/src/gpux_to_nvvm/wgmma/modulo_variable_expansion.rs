@@ -129,7 +129,9 @@ fn moved<'c>(matrix: Value<'c>, registers: &Registers<'c>, end: Op<'c>) -> Value
 
 /// Remarks on what is in flight at the end of `block`, the body of a loop, and goes to another place.
 pub(super) fn remark(block: Block<'_>) {
-    let parent = block.parent_op().filter(|parent| loop_body(*parent) == Some(block));
+    let parent = block
+        .parent_op()
+        .filter(|parent| loop_body(*parent) == Some(block));
     let Some(carried) = parent.and_then(LoopCarried::of) else {
         return;
     };

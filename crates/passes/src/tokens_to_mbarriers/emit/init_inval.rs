@@ -8,7 +8,7 @@ use crate::tokens_to_mbarriers::mbarrier_ring::{MbarrierRing, Number, WhichPhase
 use async_mlir::gpu::{Dimension, block_threads};
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::names::{arith, attr, gpu, nvgpu, nvvm};
-use tokenflow::phases::{Meetings, RingId, needs_init_barrier};
+use tokenflow::phases::{RendezvousRing, RingId, needs_init_barrier};
 
 impl<'c> Emitter<'_, 'c> {
     /// Makes and initializes the rings before `before`: by one thread, with a fence, so that all threads and the
@@ -21,13 +21,19 @@ impl<'c> Emitter<'_, 'c> {
             self.initialize_ring(ring, one, before);
         }
         if self.war == WarProtection::Mbarrier && !self.plan.rendezvous.is_empty() {
-            for meetings in &self.plan.meetings {
+            for rendezvous_ring in &self.plan.rendezvous_rings {
                 let ring = MbarrierRing::create(&self.builder, self.plan.rendezvous_depth(), before);
-                let arrivals = self.arrivals(meetings, before);
+                let arrivals = self.arrivals(rendezvous_ring, before);
                 self.initialize_ring(ring, arrivals, before);
                 self.rendezvous.push(ring);
             }
-            for (ring, _) in self.plan.meetings.iter().enumerate().filter(|(_, it)| it.counted) {
+            for (ring, _) in self
+                .plan
+                .rendezvous_rings
+                .iter()
+                .enumerate()
+                .filter(|(_, it)| it.counted)
+            {
                 self.state.rendezvous_counters[ring] = Some(self.builder.const_count(0));
             }
         }
@@ -65,11 +71,11 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     /// How many threads arrive where these meet.
-    fn arrivals(&mut self, meetings: &Meetings, before: Op<'c>) -> Value<'c> {
+    fn arrivals(&mut self, rendezvous_ring: &RendezvousRing, before: Op<'c>) -> Value<'c> {
         match &self.read.roles {
             Some(roles) if self.read.tree.has_roles() => {
-                let threads = WARP * roles.warps_of(meetings.roles).count_ones();
-                let arrivals = u64::from(threads) + u64::from(meetings.issuer_arrives);
+                let threads = WARP * roles.warps_of(rendezvous_ring.roles).count_ones();
+                let arrivals = u64::from(threads) + u64::from(rendezvous_ring.issuer_arrives);
                 self.builder.const_index(arrivals)
             }
             _ => self.threads(before),

@@ -1,7 +1,8 @@
-//! States of accesses in flight where ways meet: which are new, and which are one.
+//! The states of accesses in flight at a step: keeps a set of those seen, forgets tokens where there are too
+//! many, and merges the states of warps that reconverge.
 
 use super::super::graph::AccessId;
-use super::Flight;
+use super::InFlightAccess;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many states of an access are told apart at a step; of further ones, the tokens are forgotten.
@@ -10,14 +11,14 @@ const MAX_STATES: u32 = 256;
 /// What was in flight at a step.
 #[derive(Default)]
 pub(super) struct Seen {
-    flights: FxHashSet<Flight>,
+    flights: FxHashSet<InFlightAccess>,
     /// How many states there are of each access.
     states: FxHashMap<AccessId, u32>,
 }
 
 impl Seen {
     /// Notes `flight`, and returns it if it is new; as one of which nothing is known if there are too many of its access.
-    pub fn note(&mut self, flight: Flight) -> Option<Flight> {
+    pub fn note(&mut self, flight: InFlightAccess) -> Option<InFlightAccess> {
         if self.flights.contains(&flight) {
             return None;
         }
@@ -26,7 +27,7 @@ impl Seen {
         let flight = if *states <= MAX_STATES {
             flight
         } else {
-            Flight {
+            InFlightAccess {
                 tokens: Vec::new(),
                 lost: true,
                 ..flight
@@ -36,13 +37,15 @@ impl Seen {
     }
 }
 
-/// What is in flight where warps meet that took different ways: of what all began, what is left are those warps that have not awaited it
-/// on any of these ways.
-pub(super) fn together(flights: FxHashSet<Flight>) -> FxHashSet<Flight> {
-    let mut merged: FxHashMap<Flight, u32> = FxHashMap::default();
+/// What is in flight where warps meet that took different paths: of what all began, what is left are those warps that have not awaited it
+/// on any of these paths.
+pub(super) fn reconverge(flights: FxHashSet<InFlightAccess>) -> FxHashSet<InFlightAccess> {
+    let mut merged: FxHashMap<InFlightAccess, u32> = FxHashMap::default();
     for flight in flights {
         let (warps, block_wide) = (flight.warps, flight.block_wide);
-        let known = merged.entry(Flight { warps: 0, ..flight }).or_insert(warps);
+        let known = merged
+            .entry(InFlightAccess { warps: 0, ..flight })
+            .or_insert(warps);
         *known = if block_wide {
             *known & warps
         } else {
@@ -51,6 +54,6 @@ pub(super) fn together(flights: FxHashSet<Flight>) -> FxHashSet<Flight> {
     }
     let flights = merged
         .into_iter()
-        .map(|(flight, warps)| Flight { warps, ..flight });
+        .map(|(flight, warps)| InFlightAccess { warps, ..flight });
     flights.filter(|flight| flight.warps != 0).collect()
 }

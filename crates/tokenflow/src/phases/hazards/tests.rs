@@ -224,7 +224,7 @@ impl OnPath {
 
 /// An operation before which something may be needed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Before {
+enum SyncPoint {
     Phase(PhaseId),
     Load(LoadId),
     Store(StoreId),
@@ -236,7 +236,7 @@ fn needed_on(
     rings: &Rings,
     path: &[Event],
     syncs: &Syncs,
-) -> Vec<(Before, RequiredSync, RequiredSync)> {
+) -> Vec<(SyncPoint, RequiredSync, RequiredSync)> {
     let (mut now, mut needed) = (OnPath::default(), Vec::new());
     for event in path {
         let (before, needs, has) = match event {
@@ -249,7 +249,7 @@ fn needed_on(
                     needs.fence |= more.fence;
                     needs.barrier |= more.barrier;
                 }
-                (Before::Phase(*phase), needs, syncs.phases[*phase])
+                (SyncPoint::Phase(*phase), needs, syncs.phases[*phase])
             }
             Event::Wait(_, phases) => {
                 let of = |&(phase, instance): &(PhaseValue, usize)| (rings.of(phase), now.numbers[instance]);
@@ -259,10 +259,10 @@ fn needed_on(
             Event::Begin(block, inst) => match &steps.tree.blocks[*block].insts[*inst] {
                 Inst::Load { load, .. } => {
                     let needs = now.needs(steps.tree.loads[*load].buffer, true);
-                    (Before::Load(*load), needs, syncs.loads[*load])
+                    (SyncPoint::Load(*load), needs, syncs.loads[*load])
                 }
                 Inst::Store { store, buffer } => (
-                    Before::Store(*store),
+                    SyncPoint::Store(*store),
                     now.needs(*buffer, false),
                     syncs.stores[*store],
                 ),
@@ -318,7 +318,7 @@ proptest! {
         let (partition, rings) = (&steps.partition, &steps.rings());
         let syncs = required_syncs(&steps.tree, Some(Allocated { partition, rings }), false);
         let Some(paths) = steps.paths(1) else { return Ok(()) };
-        let mut unused: FxHashMap<Before, RequiredSync> = FxHashMap::default();
+        let mut unused: FxHashMap<SyncPoint, RequiredSync> = FxHashMap::default();
         for (before, needs, has) in paths.iter().flat_map(|path| needed_on(&steps, rings, path, &syncs)) {
             let unused = unused.entry(before).or_insert(has);
             unused.fence &= !needs.fence;

@@ -1,9 +1,9 @@
-//! How many iterations of one loop to peel off, all other loops being as they are.
+//! Finds how many iterations to peel off one loop, all other loops being as they are.
 
 use crate::clone::{Peel, ProgramClone, clone_peeled};
 use crate::compare::{Comparison, EarlyExit, compare};
 use crate::counts::{QueueSolution, solve_indexed};
-use crate::place::queue::{Counts, QueuePlacer};
+use crate::place::queue_placer::{Counts, QueuePlacer};
 use crate::program::{Await, Commits, LoopId};
 use crate::program_info::ProgramInfo;
 

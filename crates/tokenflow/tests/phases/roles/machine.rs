@@ -1,4 +1,4 @@
-//! Threads that run an execution, and mbarriers as the PTX ISA defines them.
+//! Runs the threads of an execution, on mbarriers as the PTX ISA defines them.
 
 use super::trace::{Event, Mbarrier, What, Who};
 use proptest::prelude::Rng;
@@ -88,7 +88,7 @@ impl<'a> Machine<'a> {
         for (id, it) in plan.rings.with_ids() {
             ring(id.0, it.depth, 1);
         }
-        for (i, it) in plan.meetings.iter().enumerate() {
+        for (i, it) in plan.rendezvous_rings.iter().enumerate() {
             let threads = it.roles.iter().count() as u64 * u64::from(threads_of_role);
             let count = threads + u64::from(it.issuer_arrives);
             ring(plan.rings.len() + i, plan.rendezvous_depth(), count);

@@ -1,12 +1,12 @@
-//! An execution: what threads do, in the order of the program.
+//! The trace of an execution: what threads do, in the order of the program.
 
 use proptest::prelude::Rng;
 use proptest::test_runner::TestRng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tokenflow::Token;
 use tokenflow::phases::{
-    AccessKind, AffineExpr, AwaitId, Before, BlockId, Buffer, Inst, LoadId, PhaseId, PhaseValue, Plan,
-    RegionOpId, RequiredSync, RoleSet, Symbol, Tree, Trips,
+    AccessKind, AffineExpr, AwaitId, BlockId, Buffer, Inst, LoadId, PhaseId, PhaseValue, Plan, RegionOpId,
+    RequiredSync, RoleSet, Symbol, SyncPoint, Tree, Trips,
 };
 
 /// Who does something.
@@ -42,7 +42,7 @@ pub enum What {
     /// These loads have landed.
     Awaited(Vec<usize>),
     /// Marks the place of a sync.
-    Met(Before),
+    Met(SyncPoint),
 }
 
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub fn trace(tree: &Tree, plan: &Plan, rng: &mut TestRng) -> Result<Vec<Event>, 
         tokens: HashMap::new(),
         numbers: HashMap::new(),
         armed: vec![0; plan.rings.len()],
-        met: vec![0; plan.meetings.len()],
+        met: vec![0; plan.rendezvous_rings.len()],
         instances: 0,
         iterations: HashMap::new(),
         trips: HashMap::new(),
@@ -126,7 +126,7 @@ impl Tracer<'_> {
     }
 
     /// Threads pass on what they wrote and arrive; the issuing thread waits for them.
-    fn sync(&mut self, sync: RequiredSync, before: Before) -> Result<(), String> {
+    fn sync(&mut self, sync: RequiredSync, before: SyncPoint) -> Result<(), String> {
         let who = self
             .plan
             .syncs
@@ -150,7 +150,7 @@ impl Tracer<'_> {
         }
         let on = (self.plan.rings.len() + ring, number % depth);
         let is_odd = number / depth % 2 == 1;
-        let arrives = self.plan.meetings[ring].issuer_arrives;
+        let arrives = self.plan.rendezvous_rings[ring].issuer_arrives;
         for who in [Who::Roles(who.barrier)]
             .into_iter()
             .chain(arrives.then_some(Who::Issuer))
@@ -195,7 +195,7 @@ impl Tracer<'_> {
             let before = (ring, number % depth);
             self.push(Who::Issuer, What::Wait(before, number / depth % 2 == 0));
         }
-        self.sync(plan.syncs.phases[id], Before::Phase(id))?;
+        self.sync(plan.syncs.phases[id], SyncPoint::Phase(id))?;
         if let Some(bytes) = phase.bytes {
             self.push(Who::Issuer, What::Expect((ring, number % depth), bytes, true));
         }
@@ -211,7 +211,7 @@ impl Tracer<'_> {
     }
 
     fn load(&mut self, load: LoadId, token: Token) -> Result<(), String> {
-        self.sync(self.plan.syncs.loads[load], Before::Load(load))?;
+        self.sync(self.plan.syncs.loads[load], SyncPoint::Load(load))?;
         let mut phases = self.plan.phases.with_ids();
         let phase = phases.find(|(_, phase)| phase.loads.contains(&load));
         let (id, phase) = phase.ok_or("a load has no phase")?;
@@ -319,8 +319,8 @@ pub fn arrivals(
     tree: &Tree,
     plan: &Plan,
     events: &[Event],
-    all: &mut Vec<(Before, u32)>,
-    needed: &mut Vec<(Before, u32)>,
+    all: &mut Vec<(SyncPoint, u32)>,
+    needed: &mut Vec<(SyncPoint, u32)>,
 ) {
     let mut busy: BTreeMap<u32, bool> = BTreeMap::new();
     for event in events {
