@@ -10,8 +10,9 @@
 //! expressions](linear_expr) and with what divides them ([`divisibility`]), in buffers that [`alias`] tells
 //! apart; [`escape`] says which buffers nobody else knows. [`token_origins`] says which queues a token can
 //! belong to, and [`uniformity`] where the threads of a block diverge. [`warps`] are values that each warp
-//! has, and [`roles`] what warps do differently by their number.
+//! has, `accumulator_uses` looks for uses of accumulators in flight, and [`roles`] what warps do differently by their number.
 
+pub(crate) mod accumulator_uses;
 pub mod addresses;
 pub mod alias;
 pub mod barrier_graph;

@@ -13,13 +13,14 @@
 //! awaits; the skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off
 //! loops, which are read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide
 //! stores are issued by one thread ([`block_wide_stores`]). What all threads of a block or warpgroup execute
-//! is checked first ([`convergence`]), and so is that nothing uses the result of a multiplication before it
-//! is complete ([`early_uses`]); commits of the input are looked at ([`mod@empty_groups`]); fences are put
-//! before what multiplications read that threads have written ([`proxy_fences`]).
+//! is checked first ([`convergence`]), and so is that no accumulator would have to be copied while it is
+//! written ([`copied_accumulators`]); commits of the input are looked at ([`mod@empty_groups`]); fences are put
+//! before what multiplications read that threads have written ([`proxy_fences`]). Last, what is counted tells
+//! which accumulators are used too early ([`crate::analysis::accumulator_uses`]).
 
 mod block_wide_stores;
 mod convergence;
-mod early_uses;
+mod copied_accumulators;
 mod emit;
 mod empty_groups;
 mod escapes;
@@ -27,6 +28,7 @@ mod explain;
 mod peel;
 mod proxy_fences;
 
+use crate::analysis::accumulator_uses;
 use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
@@ -118,7 +120,7 @@ impl Pass for TokensToGroups {
         let mut classifier = AsyncOpClassifier::default();
         let mut skeleton = skeleton::read(op, &classifier, &FxHashSet::default());
         convergence::check(&skeleton)?;
-        early_uses::check(&skeleton)?;
+        copied_accumulators::check(&skeleton)?;
         empty_groups::remark(op, &skeleton);
         proxy_fences::insert(op, &skeleton);
         let silent = escapes::drain_escapes(&skeleton);
@@ -150,7 +152,7 @@ impl Pass for TokensToGroups {
         if cfg!(debug_assertions) {
             verify_contract(op)?;
         }
-        Ok(())
+        accumulator_uses::check(op)
     }
 }
 

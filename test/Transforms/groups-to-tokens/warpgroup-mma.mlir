@@ -2,7 +2,8 @@
 // token, and an await of those that its wait newly completes.
 //
 // RUN: async-opt %s --gpux-groups-to-tokens --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: async-opt %s --gpux-groups-to-tokens --gpux-tokens-to-groups --split-input-file 2>/dev/null | FileCheck %s --check-prefix=COUNTED
+// RUN: not async-opt %s --gpux-groups-to-tokens --gpux-tokens-to-groups --split-input-file 2>%t.err | FileCheck %s --check-prefix=COUNTED
+// RUN: FileCheck %s --check-prefix=ERROR < %t.err
 
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<128x64xf16, 3>>
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf16, 3>>
@@ -19,8 +20,13 @@ gpu.module @m {
   // CHECK-NEXT: nvgpu.warpgroup.mma.store %[[F]]
   //
   // COUNTED-LABEL: gpu.func @straight
-  // COUNTED: gpux.wait_group <wgmma>, 1
-  // COUNTED: gpux.wait_group <wgmma>, 0
+  // COUNTED: gpux.wgmma
+  // COUNTED-NEXT: gpux.commit_group <wgmma>
+  // COUNTED-NEXT: gpux.wgmma
+  // COUNTED-NEXT: gpux.wait_group <wgmma>, 0
+  // COUNTED-NEXT: gpux.wgmma
+  // COUNTED-NEXT: gpux.commit_group <wgmma>
+  // COUNTED-NEXT: gpux.wait_group <wgmma>, 0
   gpu.func @straight(%a: !a, %b: !b, %out: memref<128x128xf32>) kernel {
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d = nvgpu.warpgroup.mma %a, %b, %c {transposeB} : !a, !b, !acc -> !acc
@@ -29,7 +35,14 @@ gpu.module @m {
     nvgpu.warpgroup.mma.store %f, %out : !acc to memref<128x128xf32>
     gpu.return
   }
+}
 
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<128x64xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<128x128xf32>>
+gpu.module @m {
   // One group stays in flight in the loop, and nobody waits for the last one, as upstream has it.
   // CHECK-LABEL: gpu.func @loop
   // CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %[[BEFORE:.*]] = %{{.*}}) -> (!nvgpu.warpgroup.accumulator<{{.*}}>, !async.token)
@@ -44,6 +57,7 @@ gpu.module @m {
       %next = nvgpu.warpgroup.mma %a, %b, %sum {transposeB} : !a, !b, !acc -> !acc
       scf.yield %next : !acc
     }
+    // ERROR: warpgroup-mma.mlir:[[#@LINE+1]]:5: error: 'nvgpu.warpgroup.mma.store' op uses the result of a multiplication that may not be complete
     nvgpu.warpgroup.mma.store %d, %out : !acc to memref<128x128xf32>
     gpu.return
   }

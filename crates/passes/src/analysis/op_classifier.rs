@@ -63,10 +63,10 @@ pub trait OpClassifier<'c> {
     /// What `op` does.
     fn classify(&self, op: Op<'c>) -> OpClass<'c>;
 
-    /// Returns true if `op` is to be found again in the skeleton: an await of nothing stands for it there, before what
-    /// it means.
-    fn marks(&self, _op: Op<'c>) -> bool {
-        false
+    /// What an await of which is to stand for `op` in the skeleton, before what `op` means: of nothing if it is only to be found again
+    /// there; `None` if there is to be none.
+    fn uses(&self, _op: Op<'c>) -> Option<Vec<Value<'c>>> {
+        None
     }
 
     /// Returns true if `op` is an await whose tokens waits of the program complete before.

@@ -31,6 +31,7 @@ use self::mma::Mma;
 pub(super) use self::modulo_variable_expansion::unroll;
 use self::registers::{Accumulators, MOST_REGISTERS, Registers};
 use super::buffer_alignment::BufferAligner;
+use crate::analysis::accumulator_uses;
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
 use async_dialects::completion::ExecutionScope;
@@ -73,6 +74,7 @@ pub(super) fn lower<'c>(
     let zeros: Vec<Op> = inits.filter_map(fragments::zeros).collect();
     let ops = function.self_and_nested();
     function_boundaries::refuse_accumulators(&ops)?;
+    accumulator_uses::check(function)?;
     refuse_stores(&ops)?;
     for &op in &ops {
         if op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR) {

@@ -10,7 +10,7 @@ use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::types::is_token;
 use async_mlir::calls::is_call;
 use async_mlir::control_flow::branch_edges;
-use async_mlir::ir::{Block, Op, Region};
+use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, llvm, nvgpu, nvvm};
 use rustc_hash::FxHashSet;
@@ -49,10 +49,12 @@ impl<'c> OpClassifier<'c> for CountedOpClassifier<'_, 'c> {
         }
     }
 
-    fn marks(&self, op: Op<'c>) -> bool {
+    fn uses(&self, op: Op<'c>) -> Option<Vec<Value<'c>>> {
         let counts =
             |completion: Completion| matches!(completion.effect, GroupEffect::Commit | GroupEffect::Wait);
-        Completion::of(op).is_some_and(counts) || self.kinds.is_some_and(|kinds| kinds.at(op) != 0)
+        let is_marked =
+            Completion::of(op).is_some_and(counts) || self.kinds.is_some_and(|kinds| kinds.at(op) != 0);
+        is_marked.then(Vec::new)
     }
 
     // So there are places to commit when tokens are counted again.

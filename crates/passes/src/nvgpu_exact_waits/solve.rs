@@ -11,7 +11,7 @@ use crate::analysis::op_classifier::{NvgpuOpClassifier, OpClass, OpClassifier};
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
 use async_dialects::completion::Completion;
-use async_mlir::ir::Op;
+use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::nvgpu;
 use rustc_hash::FxHashSet;
@@ -61,8 +61,8 @@ impl<'c> OpClassifier<'c> for Marking<'c> {
         self.nvgpu.classify(op)
     }
 
-    fn marks(&self, op: Op<'c>) -> bool {
-        self.marks && !matches!(access(op), Access::Nothing)
+    fn uses(&self, op: Op<'c>) -> Option<Vec<Value<'c>>> {
+        (self.marks && !matches!(access(op), Access::Nothing)).then(Vec::new)
     }
 
     const INSERTS_COMMITS: bool = false;

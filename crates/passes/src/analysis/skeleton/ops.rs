@@ -11,8 +11,9 @@ use tokenflow::{Block, Edge, Item, Nested, Repeat, Target, Token};
 
 impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
     pub(super) fn op(&mut self, op: Op<'c>, items: &mut Vec<Item>) {
-        if self.classifier.marks(op) {
-            self.await_op(op, Vec::new(), items);
+        if let Some(values) = self.classifier.uses(op) {
+            let tokens = values.iter().map(|&value| self.token(value)).collect();
+            self.await_op(op, tokens, items);
         }
         match self.classifier.classify(op) {
             OpClass::Issue {

@@ -1,11 +1,8 @@
-//! Refuses uses of a multiplication's result before the multiplication is complete.
+//! Refuses uses of a result that a multiplication in flight adds to: one of the two would get a copy of its registers.
 //!
-//! Until a multiplication is complete, another one may add to its result, and nothing else may use it: its registers are being
-//! written (PTX ISA, Asynchronous warpgroup level matrix instructions, Async proxy and registers: to access them before
-//! `wgmma.wait_group` is undefined behavior). Nor may two multiplications add to it, since one of them would get a copy.
-//!
-//! Refused is what stands in a row: a use in the block of the multiplication, with nothing between the two in which anything is
-//! awaited. What control flow brings together, `async-sim` finds.
+//! Refused is what stands in a row: an addition in the block of the multiplication, with nothing between the two in which anything is
+//! awaited, and a use after that. What control flow brings together, `async-sim` finds. Uses of results that are not complete are
+//! refused by [`crate::analysis::accumulator_uses`], once commits and waits are placed.
 //!
 //! **Cost.** Linear.
 
@@ -21,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Where an operation stands in its block, and how many before it may await something.
 type Place = (usize, usize);
 
-/// Returns an error if the result of a multiplication in token form is used while that is certainly not complete.
+/// Returns an error if the result of a multiplication in token form is used after another one adds to it that certainly is not complete.
 pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
     let sites = skeleton.sites.iter().copied();
     let multiplications = sites.filter(|op| op.is(gpux::WGMMA) && op.num_results() == 2);
@@ -78,11 +75,9 @@ fn check_result<'c>(multiplication: Op<'c>, places: &FxHashMap<Op<'c>, Place>) -
         if !in_flight || user != outer || hands_on(user) {
             continue;
         }
-        if !adds.contains(&user) {
-            let message = "uses the result of a multiplication that is not complete";
-            return Err(PassError::new(user, message).note(multiplication, "await the token of this before"));
+        if adds.contains(&user) {
+            added_by = Some(user);
         }
-        added_by = Some(user);
     }
     Ok(())
 }
