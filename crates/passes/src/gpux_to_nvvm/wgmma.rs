@@ -23,6 +23,7 @@ mod function_boundaries;
 mod mma;
 mod modulo_variable_expansion;
 mod registers;
+mod serialization;
 mod store;
 
 use self::descriptors::Descriptors;
@@ -86,6 +87,7 @@ pub(super) fn lower<'c>(
     for block in blocks {
         fences::insert(block);
         modulo_variable_expansion::remark(block);
+        serialization::remark(block);
         reads.extend(fragments::reads(block)?);
     }
     let accumulators = Accumulators {
@@ -167,6 +169,14 @@ fn refuse_stores<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
         }
     }
     Ok(())
+}
+
+/// What a chain of multiplications adds to, of which `value` is the sum.
+fn first_addend(mut value: Value<'_>) -> Value<'_> {
+    while let Some(op) = value.defining_op().filter(|op| op.is(gpux::WGMMA)) {
+        value = op.operand(op.num_operands() - 1);
+    }
+    value
 }
 
 fn is_accumulator(value: Value<'_>) -> bool {

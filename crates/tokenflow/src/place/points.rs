@@ -108,6 +108,7 @@ impl QueuePlacer<'_> {
             relevant: self.relevant(base),
             concerned: vec![false; self.program_info.graphs],
             issues_alone: vec![true; self.program_info.graphs],
+            groups_end_in_block: !self.program.rules(self.queue).empty_groups,
             points: Points {
                 list: Vec::new(),
                 of_slot: vec![None; self.program.slots as usize],
@@ -158,6 +159,9 @@ struct Finder {
     concerned: Vec<bool>,
     /// For each graph, whether all of that is operations.
     issues_alone: Vec<bool>,
+    /// True if a commit after an operation with regions is late for what that issues: the hardware makes a group of
+    /// a straight line alone, or adds to it.
+    groups_end_in_block: bool,
     points: Points,
 }
 
@@ -224,7 +228,7 @@ impl Finder {
                 (Some(graph), _) => inner.next().is_some_and(|info| {
                     let concerned = self.concerned[info.id];
                     if concerned {
-                        point.late = !self.issues_alone[info.id];
+                        point.late = !self.issues_alone[info.id] || self.groups_end_in_block;
                         let trip = match item {
                             Item::Repeat(repeat) => repeat.trip,
                             _ => 1,

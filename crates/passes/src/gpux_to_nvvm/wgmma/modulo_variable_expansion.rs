@@ -11,8 +11,8 @@ mod unroll_factor;
 
 use self::unroll_factor::{CarriedValue, CarriedValues, OlderGroups, Update};
 use super::fragments::{InFlight, in_flight, is_of_warpgroups, loop_body};
-use super::is_accumulator;
 use super::registers::Registers;
+use super::{first_addend, is_accumulator};
 use crate::analysis::thread_values::IterArgs;
 use crate::utils::builders::{compare, new_else};
 use async_dialects::names::{gpux, gpux_attr};
@@ -204,9 +204,6 @@ fn older(block: Block<'_>) -> OlderGroups {
 }
 
 /// Which of the values that the loop carries the accumulator `value` was before this iteration, and is added to.
-fn place<'c>(iter_args: &IterArgs<'c>, mut value: Value<'c>) -> Option<usize> {
-    while let Some(op) = value.defining_op().filter(|op| op.is(gpux::WGMMA)) {
-        value = op.operand(op.num_operands() - 1);
-    }
-    iter_args.place_of(value)
+fn place<'c>(iter_args: &IterArgs<'c>, value: Value<'c>) -> Option<usize> {
+    iter_args.place_of(first_addend(value))
 }

@@ -1,0 +1,114 @@
+//! Remarks on multiplications in flight where `ptxas` waits for them, or has them wait for each other, which PTX does not ask for.
+//!
+//! It keeps an accumulator in flight in its registers through straight code and around a loop that hands it on in its place. Where a
+//! branch ends that multiplies and leaves that in flight, where blocks hand accumulators on in other places, and around what calls
+//! a function in machine code, it adds fences, or serializes (C7510 to C7520).
+
+use super::fragments::{in_flight, is_of_warpgroups, loop_body};
+use super::{first_addend, is_accumulator};
+use async_dialects::names::{gpux, gpux_attr};
+use async_mlir::control_flow::branch_edges;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::{Block, Definition, Op};
+use async_mlir::names::{cf, gpu, scf};
+
+/// Remarks on what is in flight in `block`, in counted form.
+pub(super) fn remark(block: Block<'_>) {
+    let ops = block.ops();
+    if !ops.iter().any(|op| op.is(gpux::WGMMA)) {
+        return;
+    }
+    let left = in_flight(block).left;
+    let last = ops.iter().rev().find(|op| left.contains_key(op)).copied();
+    remark_on_calls(&ops);
+    let Some(last) = last else { return };
+    if is_left_by_arm(block) {
+        let message = "is in flight where the branch ends that it is in: ptxas adds a fence there, or serializes multiplications";
+        let remark = Diagnostic::remark(last.location(), message);
+        remark
+            .note(last.location(), "await it in the branch, or right after it")
+            .emit();
+    } else if hands_on_elsewhere(block) {
+        let message = "is in flight where a block hands an accumulator on in another place: ptxas waits for it and moves its registers";
+        Diagnostic::remark(last.location(), message).emit();
+    }
+}
+
+/// Remarks on calls in machine code among `ops`, of one block: where something is in flight, or in a loop that multiplies.
+fn remark_on_calls(ops: &[Op<'_>]) {
+    let is_repeated = |op: &Op| op.ancestors().any(|around| loop_body(around).is_some());
+    let mut pending = ops
+        .iter()
+        .copied()
+        .find(|op| op.is(gpux::WGMMA) && is_repeated(op));
+    for &op in ops {
+        if op.is(gpux::WGMMA) {
+            pending = pending.or(Some(op));
+        } else if is_full_wait(op) {
+            pending = pending.filter(is_repeated);
+        } else if let Some(multiplication) = pending.filter(|_| matches!(op.name(), cf::ASSERT | gpu::PRINTF))
+        {
+            let message = format!(
+                "is serialized by ptxas: '{}' may call a function where the multiplication is in flight, or in its loop",
+                op.name()
+            );
+            let remark = Diagnostic::remark(multiplication.location(), message);
+            remark
+                .note(
+                    op.location(),
+                    "the call: leave it out, or put it where nothing is multiplied",
+                )
+                .emit();
+        }
+    }
+}
+
+/// Returns true if `op` waits until nothing is in flight.
+fn is_full_wait(op: Op<'_>) -> bool {
+    op.is(gpux::WAIT_GROUP) && is_of_warpgroups(op) && op.int_attr(gpux_attr::PENDING) == Some(0)
+}
+
+/// Returns true if `block` is one of several that an operation may execute, and what it leaves in flight is not awaited next after that,
+/// or accumulators take turns after the wait: `ptxas` moves them before it.
+fn is_left_by_arm(block: Block<'_>) -> bool {
+    let branch = block
+        .parent_op()
+        .filter(|op| matches!(op.name(), scf::IF | scf::INDEX_SWITCH));
+    let Some(branch) = branch else { return false };
+    let mut after = std::iter::successors(branch.next(), |op| op.next());
+    let next = after.find(|op| {
+        op.is(gpux::WGMMA) || op.num_regions() > 0 || op.is(gpux::WAIT_GROUP) && is_of_warpgroups(*op)
+    });
+    !next.is_some_and(is_full_wait) || branch.block().is_some_and(has_turns)
+}
+
+/// Returns true if `block`, the body of a loop, hands one of its arguments on as another one, and both are accumulators.
+fn has_turns(block: Block<'_>) -> bool {
+    let end = block.parent_op().filter(|op| loop_body(*op) == Some(block));
+    let end = end.and_then(|_| block.terminator());
+    let mut handed_on = end.into_iter().flat_map(|end| {
+        let first = block.args().count().saturating_sub(end.num_operands());
+        end.operands()
+            .enumerate()
+            .map(move |(i, value)| (first + i, value))
+    });
+    handed_on.any(|(to, value)| match value.definition() {
+        Definition::Argument(home, from) => is_accumulator(value) && home == block && from != to,
+        Definition::Result(..) => false,
+    })
+}
+
+/// Returns true if a branch at the end of `block` hands what an argument of its target was, or is added to, to another one.
+fn hands_on_elsewhere(block: Block<'_>) -> bool {
+    let edges = block.terminator().and_then(branch_edges).unwrap_or_default();
+    let mut handed_on = edges.iter().flat_map(|edge| &edge.bindings);
+    handed_on.any(|&(from, to)| {
+        is_accumulator(to)
+            && match (first_addend(from).definition(), to.definition()) {
+                (Definition::Argument(home, old), Definition::Argument(target, new)) => {
+                    home == target && old != new
+                }
+                _ => false,
+            }
+    })
+}
