@@ -309,7 +309,14 @@ fn is_on_mbarriers(op: Op<'_>) -> bool {
             | nvvm::MBARRIER_INIT
             | nvvm::MBARRIER_INVAL
             | nvvm::MBARRIER_ARRIVE
+            | nvvm::MBARRIER_ARRIVE_DROP
+            | nvvm::MBARRIER_ARRIVE_DROP_EXPECT_TX
+            | nvvm::MBARRIER_ARRIVE_DROP_NOCOMPLETE
             | nvvm::MBARRIER_ARRIVE_EXPECT_TX
+            | nvvm::MBARRIER_ARRIVE_NOCOMPLETE
+            | nvvm::MBARRIER_EXPECT_TX
+            | nvvm::MBARRIER_TEST_WAIT
+            | nvvm::MBARRIER_TRY_WAIT
             | nvvm::MBARRIER_TRY_WAIT_PARITY
     )
 }

@@ -1,8 +1,9 @@
-//! Refuses accumulators and matrix descriptors that are arguments or results of functions.
+//! Refuses accumulators and matrix descriptors that are arguments or results of functions, and selections of descriptors.
 
 use super::is_accumulator;
 use crate::utils::device::device_code;
 use async_mlir::calls::is_call;
+use async_mlir::control_flow::selected_values;
 use async_mlir::ir::{Op, Region, Value};
 use async_mlir::nvgpu::described_matrix;
 use async_mlir::pass::PassError;
@@ -16,11 +17,18 @@ pub(super) fn refuse_accumulators<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c
     Err(PassError::new(op, message).note(op, "run --gpux-inline-calls first"))
 }
 
-/// Returns an error if a descriptor of a matrix is an argument or a result of a function of device code: upstream knows what it is in
-/// a function, but leaves the function's type.
+/// Returns an error if a descriptor of a matrix is an argument or a result of a function of device code, or selected: upstream knows
+/// what it is in a function, but leaves the function's type, and `arith.select`.
 pub(in super::super) fn refuse_descriptors<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
     let ops = device_code(root).into_iter().flat_map(Op::self_and_nested);
     let is_descriptor = |value: Value<'c>| described_matrix(value.ty()).is_some();
+    let ops: Vec<Op> = ops.collect();
+    let mut selections = ops.iter().filter(|op| selected_values(**op).is_some());
+    if let Some(&selection) = selections.find(|op| op.results().any(is_descriptor)) {
+        let message = "selects a descriptor of a matrix, which is not lowered";
+        let help = "select the memref, and make the descriptor of that";
+        return Err(PassError::new(selection, message).note(selection, help));
+    }
     let Some(op) = ops.into_iter().find(|op| hands_on(*op, is_descriptor)) else {
         return Ok(());
     };

@@ -1,8 +1,8 @@
 //! Remarks on multiplications in flight where `ptxas` waits for them, or has them wait for each other, which PTX does not ask for.
 //!
 //! It keeps an accumulator in flight in its registers through straight code and around a loop that hands it on in its place. Where a
-//! branch ends that multiplies and leaves that in flight, where blocks hand accumulators on in other places, and around what calls
-//! a function in machine code, it adds fences, or serializes (C7510 to C7520).
+//! branch ends that multiplies and leaves that in flight, where blocks hand accumulators on in other places, where a sum is multiplied as it is, and
+//! around what calls a function in machine code, it adds fences, or serializes (C7510 to C7520).
 
 use super::fragments::{in_flight, is_of_warpgroups, loop_body};
 use super::{first_addend, is_accumulator};
@@ -17,6 +17,15 @@ pub(super) fn remark(block: Block<'_>) {
     let ops = block.ops();
     if !ops.iter().any(|op| op.is(gpux::WGMMA)) {
         return;
+    }
+    for &op in ops.iter().filter(|op| op.is(gpux::WGMMA)) {
+        if op.operand(0).defining_op().is_some_and(|a| a.is(gpux::WGMMA)) {
+            let message = "multiplies the sum of another multiplication: ptxas serializes them";
+            let help = "read it with gpux.read_fragment, and write the numbers with gpux.write_fragment";
+            Diagnostic::remark(op.location(), message)
+                .note(op.location(), help)
+                .emit();
+        }
     }
     let left = in_flight(block).left;
     let last = ops.iter().rev().find(|op| left.contains_key(op)).copied();
