@@ -217,6 +217,8 @@ pub enum ParamKind {
     },
     /// A descriptor of a tensor; its sizes are up to the launch.
     Tensor(Arc<crate::value::Tile>),
+    /// Something that nothing uses.
+    Unused,
 }
 
 impl ParamKind {

@@ -223,6 +223,8 @@ pub struct Machine<'c> {
     accumulators: FxHashSet<Reg>,
     /// For a multiplication, the one whose result it adds to, if that was in flight: it is complete no later.
     added_to: FxHashMap<CopyId, CopyId>,
+    /// For a multiplication, the first one that has added to its result while that was in flight: it has the registers now.
+    added_by: FxHashMap<CopyId, CopyId>,
     /// Those of A among them, each with those that its numbers are taken from.
     fragments: FxHashMap<Reg, Box<[Reg]>>,
 }
@@ -268,6 +270,7 @@ impl<'c> Machine<'c> {
             early: RefCell::default(),
             accumulators: accumulators::registers(code),
             added_to: FxHashMap::default(),
+            added_by: FxHashMap::default(),
             fragments: accumulators::fragments(code),
         }
     }

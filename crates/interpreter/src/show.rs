@@ -171,7 +171,7 @@ impl Names<'_> {
         let problems = reports.problems();
         let problems =
             problems.filter(|problem| problem.kind != "undrained" || !racing.contains(&problem.at.instr));
-        findings.extend(problems.map(|problem| self.problem(problem)));
+        findings.extend(told_once(problems.map(|problem| self.problem(problem))));
         // What stops a kernel of a program is found there.
         let stop = stop.filter(|stop| stop.reason != Reason::Kernel);
         findings.extend(stop.map(|stop| self.stop(stop)));
@@ -411,6 +411,19 @@ impl Names<'_> {
         let other = problem.other.map(|other| self.op(other));
         problem.kind == "divergent-barrier" && matches!(other, Some(Op::MBarrier { .. }))
     }
+}
+
+/// Drops what says the same as another one: an operation may be several instructions.
+fn told_once(findings: impl Iterator<Item = Finding>) -> impl Iterator<Item = Finding> {
+    let mut told = HashSet::new();
+    findings.filter(move |finding| {
+        let place = |instance: &Instance| (instance.op.clone(), instance.location.clone());
+        told.insert((
+            finding.message.clone(),
+            place(&finding.at),
+            finding.against.as_ref().map(place),
+        ))
+    })
 }
 
 /// `3`, or `3 = (3, 0, 0)` where there is more than one dimension.

@@ -4,7 +4,8 @@
 //!
 //! **Effect.** Nothing is changed. There is a warning for
 //!
-//! - an asynchronous operation whose tokens nobody awaits, and that do not go anywhere they might be awaited;
+//! - an asynchronous operation whose tokens nobody awaits, and that do not go anywhere they might be awaited; a multiplication is
+//!   awaited with those that add to its result ([`products`]);
 //! - a copy of a kernel that no commit follows, and no `nvvm.cp.async.mbarrier.arrive`, so that no wait completes it;
 //! - a copy of `nvgpu` in a kernel that no wait follows, so that nobody waits for its token or its group;
 //! - an operand of a block-wide operation that differs between threads;
@@ -17,6 +18,7 @@
 //! It is no verifier, since those run again after every pass, when code may be half rewritten.
 
 mod alignment;
+mod products;
 
 use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::skeleton::{self, Skeleton};
@@ -61,7 +63,7 @@ impl Pass for Lint {
             return Ok(());
         }
         let skeleton = skeleton::read(function, &AsyncOpClassifier::default(), &FxHashSet::default());
-        let awaited = Awaited::of(&skeleton, &issues);
+        let awaited = Awaited::of(&skeleton, &issues, &products::added_to(&ops));
         let mut warnings: Vec<Diagnostic> = Vec::new();
         for (op, completion) in &issues {
             warnings.extend(unawaited(*op, completion, &awaited));
@@ -97,7 +99,12 @@ struct Awaited<'a, 'c> {
 }
 
 impl<'a, 'c> Awaited<'a, 'c> {
-    fn of(skeleton: &'a Skeleton<'c>, issues: &[(Op<'c>, Completion<'c>)]) -> Self {
+    /// Of pairs of tokens in `products`, who awaits the first one has awaited the second one.
+    fn of(
+        skeleton: &'a Skeleton<'c>,
+        issues: &[(Op<'c>, Completion<'c>)],
+        products: &[(Value<'c>, Value<'c>)],
+    ) -> Self {
         let mut work: Vec<Token> = Vec::new();
         skeleton.program.body.visit(&mut |item| {
             if let Item::Await { tokens, .. } = item {
@@ -110,6 +117,11 @@ impl<'a, 'c> Awaited<'a, 'c> {
         let mut flows: Vec<Vec<Token>> = vec![Vec::new(); skeleton.program.tokens as usize];
         for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
             flows[to.0 as usize].push(from);
+        }
+        for (later, earlier) in products {
+            if let (Some(later), Some(earlier)) = (skeleton.tokens.get(later), skeleton.tokens.get(earlier)) {
+                flows[later.0 as usize].push(*earlier);
+            }
         }
         let mut tokens = vec![false; flows.len()];
         while let Some(token) = work.pop() {

@@ -85,7 +85,9 @@ pub fn arguments(
     }
     // These look at what is there now.
     for (index, param) in params.iter().enumerate() {
-        if let Some(Argument::Shared { sizes, of }) = given(index) {
+        if let Some(Argument::Shared { sizes, of }) = given(index)
+            && param.kind != ParamKind::Unused
+        {
             let owner = match values.get(*of) {
                 Some(Value::View(view)) => &**view,
                 Some(Value::Tensor(tensor)) => &tensor.view,
@@ -163,6 +165,7 @@ fn argument(
     given: Option<&Argument>,
 ) -> Result<Value, String> {
     match (&param.kind, given) {
+        (ParamKind::Unused, _) => Ok(Value::Poison),
         (ParamKind::Number(elem), given) => value(*elem, given),
         (kind, None) => {
             // A kernel finds nothing in memory of the workgroup.
@@ -210,6 +213,7 @@ fn layout(kind: &ParamKind, asked: &[i64]) -> Result<View, String> {
     };
     let view = match kind {
         ParamKind::Number(_) => return Err("the parameter is a number".into()),
+        ParamKind::Unused => return Err("nothing uses the parameter".into()),
         ParamKind::MemRef {
             sizes,
             strides,

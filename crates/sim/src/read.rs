@@ -184,7 +184,10 @@ impl<'c> Reader<'c> {
                 if ty == arg.ty() && is_tensor_map(arg) {
                     return Err(Unknown::new(function, UNKNOWN_BOX));
                 }
-                let kind = Self::param_kind(function, ty)?;
+                let kind = match Self::param_kind(function, ty) {
+                    Err(_) if arg.uses().is_empty() && types::memref_shape(ty).is_none() => ParamKind::Unused,
+                    kind => kind?,
+                };
                 let made_by = None;
                 self.code.params.push(Param { to, kind, made_by });
             } else {
@@ -333,7 +336,7 @@ impl<'c> Reader<'c> {
     }
 
     fn finish(mut self) -> Code {
-        // Lowering aligns the buffers that copies write; a swizzle repeats after 1024 bytes.
+        // Lowering aligns the buffers that copies write and that are multiplied; a swizzle repeats after 1024 bytes.
         let has = |name: &str| self.names.contains_key(name);
         let tiles = [
             gpux::TMA_LOAD,
@@ -343,7 +346,7 @@ impl<'c> Reader<'c> {
             nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL,
             nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA,
         ];
-        let align = if tiles.into_iter().any(has) {
+        let align = if tiles.into_iter().any(has) || has(gpux::WGMMA) {
             memory::TILE_ALIGN
         } else if has(gpux::COPY) || has(gpux::BULK_LOAD) || has(gpux::BULK_STORE) {
             memory::COPY_ALIGN

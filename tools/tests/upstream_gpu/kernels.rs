@@ -337,7 +337,7 @@ fn any_call_may_fail() -> Result<()> {
 
 #[test]
 fn kernels_that_can_not_be_code_are_errors() -> Result<()> {
-    let llvm = "llvm.func @k(%x: !llvm.ptr) attributes {gpu.kernel} { llvm.return }";
+    let llvm = "llvm.func @k(%x: !llvm.ptr) attributes {gpu.kernel} { %v = llvm.load %x : !llvm.ptr -> i32\n llvm.return }";
     let unknown = "gpu.func @k(%x: memref<8xi32>) kernel { linalg.fill ins(%v : i32) outs(%x : memref<8xi32>)\n gpu.return }";
     let unknown = unknown.replace("kernel { ", "kernel { %v = arith.constant 1 : i32\n");
     for (kernel, message) in [

@@ -102,6 +102,7 @@ impl Decoded {
                         "argument {index} is in memory of the workgroup, which the host has none of"
                     ));
                 }
+                ParamKind::Unused => {}
                 ParamKind::Tensor(_) => {
                     return Err(format!(
                         "argument {index} is a tensor map descriptor, which the host can't make yet"

@@ -173,10 +173,11 @@ impl Machine<'_> {
         Ok(Some(guarded(value, guards)))
     }
 
-    /// A guard for other numbers; `None` if all is done.
+    /// A guard for other numbers; `None` if they may be used.
     fn guard(&self, guard: &Guard, range: Range<usize>) -> Option<Guard> {
-        let done = guard.copies.iter().all(|pending| self.memory.is_done(*pending));
-        (!done).then(|| Guard {
+        let is_free =
+            |pending: &Pending| self.memory.is_done(*pending) && !self.added_by.contains_key(&pending.copy);
+        (!guard.copies.iter().all(is_free)).then(|| Guard {
             accumulator: Some(range),
             ..guard.clone()
         })
@@ -194,12 +195,58 @@ impl Machine<'_> {
         }
     }
 
-    /// The multiplication whose result an accumulator is, if that is in flight.
-    pub(super) fn multiplied_by(&self, t: usize, reg: Reg) -> Option<CopyId> {
-        let guards = self.accumulator(t, reg)?.guards.iter();
-        let pending = guards.flat_map(|guard| guard.copies.iter());
-        let mut copies = pending.filter(|pending| !self.memory.is_done(**pending));
-        copies.next().map(|pending| pending.copy)
+    /// Multiplication `id` adds to what others have written. Where that is in flight, it takes their registers: for a second
+    /// one, they would have to be copied, which is reported.
+    pub(super) fn add_in_place(&mut self, t: usize, wgmma: &Wgmma, id: CopyId) {
+        let Some(accumulator) = self.accumulator(t, wgmma.accumulator) else {
+            return;
+        };
+        let copies = accumulator.guards.iter().flat_map(|guard| guard.copies.iter());
+        let copies: Vec<Pending> = copies.copied().collect();
+        for pending in copies {
+            let in_flight = !self.memory.is_done(pending);
+            if in_flight {
+                self.added_to.entry(id).or_insert(pending.copy);
+            }
+            if wgmma.zero {
+                continue;
+            }
+            match self.added_by.get(&pending.copy).copied() {
+                // Registers that are named one by one have a guard each.
+                Some(first) if first == id => {}
+                Some(first) => {
+                    let problem = self.copied_accumulator(t, first);
+                    self.memory.reports.problem(problem);
+                }
+                None if in_flight => {
+                    self.added_by.insert(pending.copy, id);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Thread `t` uses an accumulator whose registers multiplication `first` has taken.
+    pub(super) fn copied_accumulator(&self, t: usize, first: CopyId) -> Problem {
+        let first = self.memory.issuer(first);
+        let awaitable = self.code.instrs[first.instr as usize].op.is_awaitable();
+        Problem::copied_accumulator(self.spot(t), first, awaitable)
+    }
+
+    /// Returns true if a multiplication has added to the result of another one in its registers: nobody else has that result.
+    pub(super) fn is_added_to(&self, guard: &Guard, pending: Pending) -> bool {
+        guard.accumulator.is_some() && self.added_by.contains_key(&pending.copy)
+    }
+
+    /// Registers are chosen from by data: accumulators in flight would be copied.
+    pub(super) fn chosen_from(&self, t: usize, regs: &[Reg]) {
+        if self.accumulators.is_empty() {
+            return;
+        }
+        for reg in regs.iter().filter(|reg| self.accumulator(t, **reg).is_some()) {
+            // What is early is noted; what may be poison need not be chosen.
+            let _ = self.value_or_poison(t, *reg);
+        }
     }
 
     /// The numbers of an accumulator that a multiplication adds to, which may be in flight.

@@ -58,6 +58,7 @@ impl Machine<'_> {
         if f == Scalar::Select
             && let Value::Bits(condition) = self.value(t, args[0])?
         {
+            self.chosen_from(t, &args[1..]);
             let chosen = args[if condition & 1 == 1 { 1 } else { 2 }];
             return Ok(self.threads[t].regs[chosen.0 as usize].clone());
         }

@@ -49,6 +49,12 @@ impl Machine<'_> {
         self.settle(t);
         for (copy, guard) in std::mem::take(self.early.get_mut()) {
             let spot = self.spot(t);
+            let is_done = !self.code.is_host && self.memory.is_done(copy.into());
+            if let Some(first) = self.added_by.get(&copy).filter(|_| is_done) {
+                let problem = self.copied_accumulator(t, *first);
+                self.memory.reports.problem(problem);
+                continue;
+            }
             let copy = if self.code.is_host {
                 self.tasks.started_at(copy)
             } else {

@@ -118,7 +118,7 @@ impl Machine<'_> {
                 // What a bulk store writes is there when the kernel ends; what it reads goes with the block.
                 let source = issue.is_bulk();
                 let done = self.memory.is_done(Pending { copy: id, source });
-                if !done {
+                if !done && !self.is_added_to_in_flight(id) {
                     let problem = if issue.is_wgmma() {
                         Problem::unfinished_multiplication(spot, committed, issue.is_awaitable())
                     } else {
@@ -194,6 +194,12 @@ impl Machine<'_> {
             let before = before.filter(|before| !self.memory.is_done(*before) && !ids.contains(before));
             ids.extend(before);
         }
+    }
+
+    /// Returns true if a multiplication that is not complete adds to the result of this one: to wait for that is to wait for both.
+    fn is_added_to_in_flight(&self, id: CopyId) -> bool {
+        let by = self.added_by.get(&id);
+        by.is_some_and(|by| !self.memory.is_done((*by).into()))
     }
 
     /// Returns true if whoever awaits the token of a copy waits for it: tokens of `nvgpu` stand for the group that the copy is in,

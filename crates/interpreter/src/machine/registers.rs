@@ -25,7 +25,10 @@ impl Machine<'_> {
                 Value::Guarded(guarded) => {
                     for guard in &guarded.guards {
                         let mut copies = guard.copies.iter();
-                        if let Some(pending) = copies.find(|pending| !self.is_done(t, **pending)) {
+                        let is_early = |pending: &&Pending| {
+                            !self.is_done(t, **pending) || self.is_added_to(guard, **pending)
+                        };
+                        if let Some(pending) = copies.find(is_early) {
                             self.early.borrow_mut().push((pending.copy, guard.clone()));
                         }
                     }

@@ -22,6 +22,8 @@ const CHUNK: usize = 16;
 const K_BYTES: usize = 32;
 /// The bytes of a register.
 const REGISTER_BYTES: usize = 4;
+/// The bytes that a base offset counts.
+const LINE: u64 = 128;
 /// The bytes of shared memory that a descriptor can address.
 const REACH: u64 = 1 << 18;
 
@@ -37,13 +39,11 @@ impl Machine<'_> {
             Warpgroup::Describe { to, view, rest } => {
                 let view = self.view(t, *view)?;
                 let at = view.element(view.offset);
-                self.memory.check(at, CHUNK, CHUNK)?;
+                let rest = Descriptor::decode(*rest);
+                self.memory.check(at, CHUNK, pattern(rest.swizzle))?;
                 let nowhere = Reason::Descriptor("the matrix is not in workgroup memory");
                 let start = self.memory.address(at).ok_or(nowhere)?;
-                let start = Descriptor {
-                    start,
-                    ..Descriptor::decode(*rest)
-                };
+                let start = Descriptor { start, ..rest };
                 self.set(t, *to, Value::Bits(start.encode()));
             }
             Warpgroup::Store {
@@ -129,9 +129,7 @@ impl Machine<'_> {
         let id = self
             .issue_multiplication(first, [&a, &b], wgmma.token.is_some())
             .map_err(|reason| (first, reason))?;
-        if let Some(before) = self.multiplied_by(first, wgmma.accumulator) {
-            self.added_to.insert(id, before);
-        }
+        self.add_in_place(first, wgmma, id);
         let spot = self.spot(first);
         if let Some(timeline) = self.timing() {
             timeline.multiply(first, id, wgmma.n, spot.into());
@@ -219,8 +217,10 @@ impl Machine<'_> {
         }
         let nowhere = Reason::Descriptor("the descriptor's address is not in workgroup memory");
         let start = self.memory.at_address(matrix.start).ok_or(nowhere)?;
-        let align = usize::try_from(matrix.swizzle.period()).unwrap_or(usize::MAX);
-        if (self.memory.buffer(start.buffer).align as usize) < align {
+        let align = pattern(matrix.swizzle);
+        // With a base offset of 0, the pattern begins where the matrix does; steps along K stay in its first line.
+        let line = matrix.start % matrix.swizzle.period() / LINE;
+        if (self.memory.buffer(start.buffer).align as usize) < align || line > 0 {
             let Pointer { buffer, offset } = start;
             return Err(Reason::Fault(Fault::Misaligned {
                 buffer,
@@ -340,6 +340,11 @@ impl Machine<'_> {
         }
         Ok(())
     }
+}
+
+/// What the pattern of a swizzle begins at multiples of.
+fn pattern(swizzle: Swizzle) -> usize {
+    usize::try_from(swizzle.period()).unwrap_or(usize::MAX)
 }
 
 /// The same bits as numbers of another type.

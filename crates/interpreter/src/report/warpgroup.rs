@@ -50,6 +50,28 @@ impl Problem {
         }
     }
 
+    /// An accumulator that is used though a multiplication has added to it while it was in flight.
+    #[must_use]
+    pub fn copied_accumulator(at: Spot, first: Spot, awaitable: bool) -> Self {
+        Self {
+            kind: "copied-accumulator",
+            note: false,
+            rank: 0,
+            at,
+            other: Some(first),
+            message: "uses an accumulator that another matrix multiplication has added to before it was complete: that \
+                      takes a copy of its registers"
+                .into(),
+            advice: if awaitable {
+                "await the token of the multiplication that writes it before the first of the two, or use what the first one \
+                 returns"
+            } else {
+                "wait for the group of the multiplication that writes it before the first of the two, or use what the first \
+                 one returns"
+            },
+        }
+    }
+
     /// Registers of A that are written while a multiplication may still read them.
     #[must_use]
     pub fn overwritten_fragment(at: Spot, multiplication: Spot, awaitable: bool) -> Self {

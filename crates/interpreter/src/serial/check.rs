@@ -74,7 +74,7 @@ fn refer<T: serde::Serialize>(code: &Code, what: &T, registers: &mut Registers) 
 
 fn kind(kind: &ParamKind) -> Result<(), SerialError> {
     match kind {
-        ParamKind::Number(_) => Ok(()),
+        ParamKind::Number(_) | ParamKind::Unused => Ok(()),
         ParamKind::MemRef {
             sizes,
             strides,

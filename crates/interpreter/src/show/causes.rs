@@ -89,7 +89,7 @@ impl Cause {
             "phase-overrun" => Self::Phase,
             "deadlock" => Self::Deadlock,
             "never-committed" => Self::Commit,
-            "early-use" | "overwritten-fragment" => Self::Wait,
+            "early-use" | "copied-accumulator" | "overwritten-fragment" => Self::Wait,
             "use-after-free" => Self::Order,
             "missing-wgmma-fence" => Self::Fence,
             "undrained" => Self::Drain,
@@ -174,9 +174,12 @@ fn belong_together(a: &Finding, b: &Finding) -> bool {
     let shared = |instr: u32| b.instrs().any(|other| other == instr);
     let wait = |finding: &Finding| finding.last_wait.as_ref().map(|last| last.wait.instr);
     let same_wait = a.cause == b.cause && wait(a).is_some() && wait(a) == wait(b);
+    // One commit after both takes both.
+    let commit = a.kind == "never-committed" && b.kind == a.kind && a.at.op == b.at.op;
     let mbarriers =
         a.is_of_mbarriers() && b.follows_mbarriers() || b.is_of_mbarriers() && a.follows_mbarriers();
-    a.note == b.note && (mbarriers || same_wait || reverse || (same || follows) && a.instrs().any(shared))
+    a.note == b.note
+        && (mbarriers || commit || same_wait || reverse || (same || follows) && a.instrs().any(shared))
 }
 
 impl Finding {

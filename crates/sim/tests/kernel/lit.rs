@@ -149,6 +149,7 @@ pub fn call(code: &Code, seed: u64) -> Call {
             ParamKind::Number(Elem::Int(1)) => Argument::Integer(draw(&[0, 1])),
             ParamKind::Number(Elem::Int(_)) => Argument::Integer(draw(&[0, 0, 0, 1, 4, 4, 8, 16])),
             ParamKind::Number(_) => Argument::Number(1.0),
+            ParamKind::Unused => Argument::Integer(0),
             ParamKind::Tensor(tile) => Argument::Buffer {
                 sizes: tile.sizes.iter().map(|size| 4 * size).collect(),
                 fill: Fill::Random,
