@@ -47,7 +47,10 @@ const ROWS: i64 = 64;
 
 /// Returns an error if one of `multiplications`, or a commit or wait of theirs among `groups`, is known to be executed by a part of a
 /// warpgroup: the instructions are `.sync.aligned`, and `ptxas` does not check that.
-pub(super) fn check_convergence<'c>(multiplications: &[Op<'c>], groups: &[Op<'c>]) -> Result<(), PassError<'c>> {
+pub(super) fn check_convergence<'c>(
+    multiplications: &[Op<'c>],
+    groups: &[Op<'c>],
+) -> Result<(), PassError<'c>> {
     let mut in_warpgroup = Uniformity::of(ExecutionScope::Warpgroup);
     let multiplications = multiplications.iter().filter(|op| op.is(gpux::WGMMA));
     let groups = groups.iter().filter(|op| fragments::is_of_warpgroups(**op));
