@@ -22,6 +22,7 @@ use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::uniformity::find_thread_varying_op;
 use crate::utils::device::own_ops;
+use crate::utils::multiplications::added_to;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::types::is_token;
 use async_mlir::calls::is_call;
@@ -110,6 +111,13 @@ impl<'a, 'c> Awaited<'a, 'c> {
         let mut flows: Vec<Vec<Token>> = vec![Vec::new(); skeleton.program.tokens as usize];
         for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
             flows[to.0 as usize].push(from);
+        }
+        // Multiplications that add to one result are complete in order.
+        let token_of = |op: Op<'c>| skeleton.tokens.get(&op.result(1)).copied();
+        for (op, before) in issues.iter().filter_map(|(op, _)| Some((*op, added_to(*op)?))) {
+            if let (Some(last), Some(first)) = (token_of(op), token_of(before)) {
+                flows[last.0 as usize].push(first);
+            }
         }
         let mut tokens = vec![false; flows.len()];
         while let Some(token) = work.pop() {
