@@ -47,7 +47,9 @@ impl Pass for SplitRoles {
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         if !function.remove_attr(gpux_attr::ROLES) {
             // The pass that marks kernels has checked those.
-            return role_rules::check_function(function);
+            role_rules::check_function(function)?;
+            role_rules::warn(function);
+            return Ok(());
         }
         let ops = own_ops(function);
         let roles = Roles::of(function, &ops).filter(|roles| roles.number() > 1);

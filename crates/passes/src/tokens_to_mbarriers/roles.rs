@@ -62,6 +62,7 @@ pub(super) fn roles<'c>(function: Op<'c>, issuer: Option<u32>) -> Result<Option<
     }
     role_rules::check(function, &roles, &ops)?;
     role_rules::check_named_barriers(&roles, &ops)?;
+    role_rules::warn(function);
     Ok(Some(roles))
 }
 

@@ -26,6 +26,11 @@ pub(crate) fn check_function(function: Op<'_>) -> Result<(), PassError<'_>> {
     Roles::of(function, &ops).map_or(Ok(()), |roles| check(function, &roles, &ops))
 }
 
+/// Warns of what has no effect in `function`.
+pub(crate) fn warn(function: Op<'_>) {
+    registers::warn(function);
+}
+
 /// Checks `function`, of which `ops` are all operations, and whose warps have `roles`.
 pub(crate) fn check<'c>(function: Op<'c>, roles: &Roles<'c>, ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
     if roles.number() > 1 {

@@ -6,7 +6,9 @@
 
 use crate::analysis::roles::Roles;
 use crate::analysis::warps::WARP;
+use crate::utils::device::own_ops;
 use async_mlir::diagnostic::Diagnostic;
+use async_mlir::gpu::is_kernel;
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Attribute;
 use async_mlir::names::{attr, nvvm};
@@ -23,17 +25,13 @@ const UNIT: u32 = 8;
 
 /// Returns an error if warps ask for more registers than the block can have, or give back what they don't have.
 pub(super) fn check<'c>(function: Op<'c>, roles: &Roles<'c>, ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
-    let changes = ops.iter().copied().filter(|op| op.is(nvvm::SETMAXREGISTER));
-    let changes: Vec<Op> = changes.collect();
-    let Some(largest) = changes.iter().copied().max_by_key(|op| count(*op)) else {
+    let changes = changes(ops);
+    let Some(largest) = largest(&changes) else {
         return Ok(());
     };
     let at_start = at_start(function, roles);
     check_decreases(function, &changes, at_start)?;
     let Some(at_start) = at_start else {
-        let message = "ptxas ignores this: it does not know how many registers the kernel starts with";
-        let help = "write nvvm.minctasm = 1 : i32 or nvvm.maxnreg at the kernel";
-        Diagnostic::warning(largest, message).note(function, help).emit();
         return Ok(());
     };
     let (asked, there) = (
@@ -48,6 +46,30 @@ pub(super) fn check<'c>(function: Op<'c>, roles: &Roles<'c>, ops: &[Op<'c>]) -> 
     );
     let help = "ask for fewer, or let other warps give back more; a warp that asks for nothing keeps what it starts with";
     Err(PassError::new(largest, message).note(largest, help))
+}
+
+/// Warns if `ptxas` ignores what the warps of a kernel ask for.
+pub(super) fn warn(function: Op<'_>) {
+    let mut says = [attr::MAXNREG, attr::MINCTASM].into_iter();
+    if !is_kernel(function) || says.any(|name| function.has_attr(name)) {
+        return;
+    }
+    if let Some(largest) = largest(&changes(&own_ops(function))) {
+        let message = "ptxas ignores this: it does not know how many registers the kernel starts with";
+        let help = "write nvvm.minctasm = 1 : i32 or nvvm.maxnreg at the kernel";
+        Diagnostic::warning(largest, message).note(function, help).emit();
+    }
+}
+
+/// Those of `ops` that change how many registers a thread has.
+fn changes<'c>(ops: &[Op<'c>]) -> Vec<Op<'c>> {
+    let changes = ops.iter().copied();
+    changes.filter(|op| op.is(nvvm::SETMAXREGISTER)).collect()
+}
+
+/// That of `changes` which leaves most registers.
+fn largest<'c>(changes: &[Op<'c>]) -> Option<Op<'c>> {
+    changes.iter().copied().max_by_key(|op| count(*op))
 }
 
 /// How many registers `change` leaves each thread with.
@@ -115,8 +137,7 @@ fn check_decreases<'c>(
     at_start: Option<u32>,
 ) -> Result<(), PassError<'c>> {
     let (increases, decreases): (Vec<Op>, Vec<Op>) = changes.iter().partition(|op| is_increase(**op));
-    let increase = increases.into_iter().max_by_key(|op| count(*op));
-    let asked = increase.map(|op| (count(op), op));
+    let asked = largest(&increases).map(|op| (count(op), op));
     let given = at_start.map(|most| (most, function));
     let Some((most, why)) = asked.into_iter().chain(given).min_by_key(|(most, _)| *most) else {
         return Ok(());
