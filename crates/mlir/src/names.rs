@@ -574,6 +574,7 @@ attributes! {
     /// Attributes.
     attr {
         ABS = "abs" of [nvvm::REDUX_SYNC],
+        ACTION = "action" of [nvvm::SETMAXREGISTER],
         ADDR_SPACE = "addr_space" of [llvm::MLIR_GLOBAL],
         ALIGNMENT = "alignment" of [llvm::MLIR_GLOBAL, memref::ALLOC, memref::ALLOCA, memref::ASSUME_ALIGNMENT, memref::GLOBAL, memref::LOAD, memref::STORE, vector::LOAD, vector::MASKEDLOAD, vector::STORE],
         ARG_ATTRS = "arg_attrs" of [func::FUNC, gpu::FUNC],

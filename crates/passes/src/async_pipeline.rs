@@ -13,9 +13,9 @@
 //!
 //! [`lifting`] puts hand-counted copies into token form. [`pipeliner`] goes through the steps:
 //! [`annotations`] reads what the loop says, [`transfers`] makes synchronous transfers asynchronous,
-//! [`stage_assignment`] chooses stages, [`deferred_awaits`] what is awaited an iteration later, and
+//! [`accumulator_chains`] completes awaits of multiplications, [`stage_assignment`] chooses stages, [`deferred_awaits`] what is awaited an iteration later, and
 //! [`role_branches`] has some warps await on their own; [`body`] has statements and values, [`dependences`]
-//! what has to stay in order, [`unawaited_reads`] what is wrong with that already, [`privatization`] which
+//! what has to stay in order, [`never_awaited`] why something does not, [`unawaited_reads`] what is wrong with that already, [`privatization`] which
 //! buffers iterations can have versions of, with [`buffer_liveness`] outside of the loop; [`plan`] puts this
 //! together, [`expand`] makes the prologue, the kernel and the epilogue of [`rounds`], with
 //! [`multi_buffering`], and [`storage`] room for the versions of buffers, if [`memory_budget`] allows.
@@ -23,6 +23,7 @@
 //! can't be pipelined, and [`mod@to_nvgpu`] writes `nvgpu`.
 
 mod accesses;
+mod accumulator_chains;
 mod annotations;
 mod body;
 mod bounds;
@@ -36,6 +37,7 @@ mod lifting;
 mod loop_flattening;
 mod memory_budget;
 mod multi_buffering;
+mod never_awaited;
 mod pipeliner;
 mod plan;
 mod privatization;

@@ -12,8 +12,8 @@
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is decided by `--gpux-tokens-to-groups`. Operations
 //! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken
-//! for ([`memory_spaces`]). Descriptors of matrices that functions hand to each other. More workgroup memory
-//! than a block has ([`static_memory`]).
+//! for ([`memory_spaces`]). What no roles of warps can have ([`role_rules`]). Descriptors of matrices that functions hand
+//! to each other. More workgroup memory than a block has ([`static_memory`]).
 
 mod buffer_alignment;
 mod bulk_copies;
@@ -27,6 +27,7 @@ mod wgmma;
 use crate::utils::chip::sm_of;
 use crate::utils::device::device_code;
 use crate::utils::launches::{is_launch, lower_launch};
+use crate::utils::role_rules;
 use crate::utils::warps::write_out_number;
 use async_dialects::names::{async_, gpux, gpux_attr, upstream_async};
 use async_dialects::registry::{GPUX, has_upstream_async};
@@ -104,6 +105,8 @@ impl Pass for GpuxToNvvm {
         let device = check_counted(root)?;
         check_chip(root, &device, cx.str("chip"))?;
         memory_spaces::check(root)?;
+        let mut functions = device.functions.iter().copied();
+        functions.try_for_each(role_rules::check_function)?;
         wgmma::refuse_descriptors(root)?;
         wgmma::check_convergence(&device.multiplications, &device.groups)?;
         static_memory::check(root, cx.str("chip"))?;

@@ -9,7 +9,8 @@
 //! places, becomes the one with number 0 of all threads, to which it does not matter where they come from.
 //!
 //! **Refusals.** What is there once for a block would be there once for each role: allocations in workgroup memory, mbarriers,
-//! reductions of the whole block, stores that all threads of a block execute.
+//! reductions of the whole block, stores that all threads of a block execute. In kernels that are not marked, whose roles
+//! somebody wrote, what no roles can have ([`role_rules`]).
 //!
 //! **Cost.** The size of the body times the roles, of which there are at most as many as warps.
 
@@ -18,6 +19,7 @@ use crate::analysis::roles::Roles;
 use crate::analysis::warps::{WARP, warps_where};
 use crate::utils::builders::constant;
 use crate::utils::device::{is_workgroup_alloc, own_ops};
+use crate::utils::role_rules;
 use crate::utils::warps::in_warps;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::gpu::is_barrier;
@@ -44,6 +46,9 @@ impl Pass for SplitRoles {
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         if !function.remove_attr(gpux_attr::ROLES) {
+            // The pass that marks kernels has checked those.
+            role_rules::check_function(function)?;
+            role_rules::warn(function);
             return Ok(());
         }
         let ops = own_ops(function);

@@ -7,10 +7,11 @@
 //! - [`region_values`] passes values through operations with regions; [`signature`] changes the types of
 //!   functions.
 //! - [`device`] finds device code; [`block_wide`] is for operations that all threads execute and one issues;
-//!   [`warps`] builds conditions on the number of a warp.
+//!   [`warps`] builds conditions on the number of a warp, and [`role_rules`] checks what warps do by their number.
 //! - [`launches`] lowers what host code passes to kernels; [`chip`] knows GPUs.
 //! - [`static_allocs`] checks which allocations can be static buffers; [`alignment`] has the alignments that
 //!   copies require.
+//! - [`multiplications`] knows which multiplications are complete in order.
 //! - [`equivalence_classes`] is a union-find of values.
 
 pub(crate) mod alignment;
@@ -23,7 +24,9 @@ pub(crate) mod equivalence_classes;
 pub(crate) mod erase;
 pub(crate) mod launches;
 pub(crate) mod llvm_builder;
+pub(crate) mod multiplications;
 pub(crate) mod region_values;
+pub(crate) mod role_rules;
 pub(crate) mod signature;
 pub(crate) mod static_allocs;
 pub(crate) mod token_variable;

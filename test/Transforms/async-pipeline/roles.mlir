@@ -196,7 +196,9 @@ gpu.module @m {
 // Without a warp that issues the load, nobody knows that it is over where some threads await it.
 //
 // SAID: remark: is not pipelined
-// SAID: note: 'gpux.bulk_load' op is never awaited in this loop, so its buffer can't be used again
+// SAID: note: 'gpux.bulk_load' op is awaited by some warps alone, but names no warp that issues it, so its buffer can't be used again
+// SAID: note: it is awaited here
+// SAID: note: name it at each load of the loop, such as {issuer = 4 : i32} for warp 4; or else await the load outside of the 'scf.if', in all warps
 
 // CHECK-LABEL: gpu.func @no_issuer
 // CHECK-NOT:     scf.yield {{.*}}!async.token

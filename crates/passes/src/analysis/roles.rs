@@ -3,7 +3,7 @@
 //!
 //! Warps have the same role if they take the same way through all of them. In a kernel that multiplies, warpgroups stay whole: a branch
 //! that parts one counts only where what is in it has to do with other threads (an await or another operation that completes
-//! asynchronously, an mbarrier, a barrier, registers that are given to others), which is then refused where it has to be.
+//! asynchronously, an mbarrier, a barrier, registers that are given to others, an end), which is then refused where it has to be.
 
 use super::warps::{num_warps, warps_where};
 use async_dialects::completion::Completion;
@@ -64,7 +64,7 @@ fn is_convergent(op: Op<'_>) -> bool {
     };
     let is_barrier = matches!(op.name(), gpu::BARRIER | nvvm::BARRIER0 | nvvm::BARRIER);
     is_barrier
-        || matches!(op.name(), async_::AWAIT | nvvm::SETMAXREGISTER)
+        || matches!(op.name(), async_::AWAIT | nvvm::SETMAXREGISTER | nvvm::EXIT)
         || is_on_mbarrier()
         || Completion::of(op).is_some()
 }

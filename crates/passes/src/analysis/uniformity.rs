@@ -10,10 +10,10 @@ use async_dialects::completion::ExecutionScope;
 use async_dialects::names::{async_, gpux};
 use async_dialects::types::is_token;
 use async_mlir::control_flow::{entry_edges, region_exit_edges};
-use async_mlir::gpu::{is_kernel, num_attributions, num_inputs};
+use async_mlir::gpu::{Dimension, block_size, is_kernel, num_attributions, num_inputs};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::memory_effects::memory_effects;
-use async_mlir::names::{affine, gpu, memref, nvvm, scf, vector};
+use async_mlir::names::{affine, attr, gpu, memref, nvvm, scf, vector};
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashSet;
 
@@ -176,6 +176,9 @@ fn has_no_effects(op: Op<'_>) -> bool {
 
 /// Returns true if the results of `op` differ between threads by themselves.
 pub fn is_thread_varying(op: Op<'_>) -> bool {
+    if dimension_of(op).is_some_and(|dimension| has_one_thread(op, dimension)) {
+        return false;
+    }
     matches!(
         op.name(),
         gpu::THREAD_ID
@@ -192,6 +195,33 @@ pub fn is_thread_varying(op: Op<'_>) -> bool {
             | nvvm::READ_PTX_SREG_TID_Z
             | nvvm::READ_PTX_SREG_WARPID
     )
+}
+
+/// The dimension of a block in which `op` numbers threads.
+fn dimension_of(op: Op<'_>) -> Option<Dimension> {
+    match op.name() {
+        gpu::THREAD_ID | gpu::GLOBAL_ID => {
+            let is_its =
+                |dimension: &Dimension| op.attr(attr::DIMENSION) == Some(dimension.attribute(op.context()));
+            Dimension::ALL.into_iter().find(is_its)
+        }
+        nvvm::READ_PTX_SREG_TID_X => Some(Dimension::X),
+        nvvm::READ_PTX_SREG_TID_Y => Some(Dimension::Y),
+        nvvm::READ_PTX_SREG_TID_Z => Some(Dimension::Z),
+        _ => None,
+    }
+}
+
+/// Returns true if the blocks that execute `op` are known to have one thread in `dimension`.
+fn has_one_thread(op: Op<'_>, dimension: Dimension) -> bool {
+    let function = op.ancestors().find(|outer| outer.is_function());
+    function.and_then(block_size).is_some_and(|[x, y, z]| {
+        1 == match dimension {
+            Dimension::X => x,
+            Dimension::Y => y,
+            Dimension::Z => z,
+        }
+    })
 }
 
 /// The values that edges of `op` bind to `value`, an argument of its blocks or a result.

@@ -178,3 +178,12 @@ pub(super) fn read_schedule(body: Block<'_>) -> Result<Schedule<'_>, PassError<'
     }
     Ok(schedule)
 }
+
+/// Has `to` executed when `from` is.
+pub(super) fn copy_stage_order<'c>(from: Op<'c>, to: Op<'c>) {
+    for name in [gpux_attr::STAGE, gpux_attr::ORDER] {
+        if let Some(value) = from.attr(name) {
+            to.set_attr(name, value);
+        }
+    }
+}

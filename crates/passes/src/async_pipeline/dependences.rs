@@ -7,6 +7,7 @@
 use super::accesses::{Access, Accesses, Buffer, footprint, number_loops};
 use super::body::{Body, executed_first};
 use super::buffer_liveness::BufferLiveness;
+use super::never_awaited::never_awaited;
 use super::privatization::Privatization;
 use super::storage::Storage;
 use super::unawaited_reads::{UnawaitedRead, unawaited_reads};
@@ -71,8 +72,7 @@ pub(super) fn check<'c>(
         .filter(|buffer| buffer.accesses.iter().any(|access| access.writes))
     {
         if let Some(never) = buffer.accesses.iter().find(|access| access.end.is_none()) {
-            let message = "is never awaited in this loop, so its buffer can't be used again";
-            return Err(PassError::new(never.op, message).note(never.op, "await its token in the loop"));
+            return Err(never_awaited(body.block, never.op));
         }
         unawaited.extend(checker.unawaited_reads(buffer));
         match privatization.check(buffer, storage, &mut checker.footprints) {

@@ -1,6 +1,7 @@
 //! Drives the pipelining of a function: chooses its loops, and takes each through the steps.
 
 use super::accesses::known_buffers;
+use super::accumulator_chains::complete_awaits;
 use super::annotations::{Request, is_annotated, is_scheduled, read, read_schedule, remove};
 use super::dependences::FunctionInfo;
 use super::expand::{Epilogue, Shape};
@@ -224,6 +225,7 @@ impl<'c> Pipeliner<'c> {
     /// Pipelines `around`. If that fails, some of its transfers may be asynchronous, and its barriers gone.
     fn attempt(&mut self, around: Op<'c>, block: Block<'c>, request: &Request) -> Result<(), Refusal<'c>> {
         let dropped;
+        complete_awaits(block);
         let plan = match request {
             Request::Annotated(async_stages) => {
                 start_in_stages(self.function.op, block, self.settings.options, async_stages);

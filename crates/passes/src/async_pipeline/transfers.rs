@@ -1,10 +1,9 @@
 //! Makes synchronous transfers of asynchronous stages asynchronous, each with an await in its first reader.
 
 use super::accesses::known_buffers;
-use super::annotations::{Schedule, StageOrder, read_schedule};
+use super::annotations::{Schedule, StageOrder, copy_stage_order, read_schedule};
 use crate::async_to_gpux::{Options, nests_of, transfers_of};
 use crate::utils::tokens::await_before;
-use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Mapping, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -83,13 +82,4 @@ fn first_readers<'c>(body: Block<'c>, schedule: &Schedule<'c>) -> FxHashMap<Valu
         .into_iter()
         .map(|(buffer, (_, op))| (buffer, op))
         .collect()
-}
-
-/// Has `to` executed when `from` is.
-fn copy_stage_order<'c>(from: Op<'c>, to: Op<'c>) {
-    for name in [gpux_attr::STAGE, gpux_attr::ORDER] {
-        if let Some(value) = from.attr(name) {
-            to.set_attr(name, value);
-        }
-    }
 }

@@ -3,26 +3,19 @@
 //! **Condition.** A kernel with a block of whole warps in one dimension, of known size. All its loads name the same warp. A role
 //! is what warps do that take the same way through `scf.if`s on the number of a warp.
 //!
-//! **Refusals.** What all threads of a block do together, in a role; what a whole warpgroup does together, in a role of others;
-//! tokens of loads that a role passes on; a role that awaits some phases of a ring and not all; more registers than there are.
-
-mod barriers;
-mod registers;
+//! **Refusals.** What no roles can have ([`role_rules`]); stores of all threads of a block, in a role; tokens of loads that a role
+//! passes on; a role that awaits some phases of a ring and not all.
 
 use crate::analysis::phase_skeleton::{PhaseSkeleton, is_block_wide_store};
 use crate::analysis::roles::Roles;
 use crate::analysis::warps::num_warps;
 use crate::utils::device::own_ops;
-use async_dialects::completion::{Completion, ExecutionScope};
+use crate::utils::role_rules;
 use async_dialects::names::gpux_attr;
 use async_mlir::gpu::is_kernel;
 use async_mlir::ir::Op;
-use async_mlir::names::nvvm;
 use async_mlir::pass::PassError;
 use tokenflow::phases::Plan;
-
-/// Warps of a warpgroup.
-const WARPS: u32 = 4;
 
 /// The warp that issues `loads`, if they name one.
 pub(super) fn issuer<'c>(function: Op<'c>, loads: &[Op<'c>]) -> Result<Option<u32>, PassError<'c>> {
@@ -66,32 +59,11 @@ pub(super) fn roles<'c>(function: Op<'c>, issuer: Option<u32>) -> Result<Option<
             let help = "move it after what is for some warps only, where all come together again";
             return Err(PassError::new(op, message).note(op, help));
         }
-        whole_warpgroups(&roles, op)?;
     }
-    barriers::check(&roles, &ops)?;
-    registers::check(function, &roles, &ops)?;
+    role_rules::check(function, &roles, &ops)?;
+    role_rules::check_named_barriers(&roles, &ops)?;
+    role_rules::warn(function);
     Ok(Some(roles))
-}
-
-/// Returns an error if `op` is for whole warpgroups and some warps of one don't come to it.
-fn whole_warpgroups<'c>(roles: &Roles<'c>, op: Op<'c>) -> Result<(), PassError<'c>> {
-    let is_theirs = op.is(nvvm::SETMAXREGISTER)
-        || Completion::of(op).is_some_and(|completion| completion.scope == ExecutionScope::Warpgroup);
-    if !is_theirs {
-        return Ok(());
-    }
-    let warps = roles.warps_at(op);
-    let whole = (0..u32::BITS / WARPS).all(|group| matches!(warps >> (group * WARPS) & 15, 0 | 15));
-    if whole {
-        return Ok(());
-    }
-    let message = format!(
-        "has to be executed by whole warpgroups, but is by {} alone",
-        barriers::warps_text(warps)
-    );
-    let help =
-        "a warpgroup is four warps, the first of which is a multiple of four: let the role be of these";
-    Err(PassError::new(op, message).note(op, help))
 }
 
 /// Sets who issues, and looks at what can be seen once tokens have been read.

@@ -1,0 +1,37 @@
+//! Awaits all multiplications that add to one result where the last of them is awaited.
+//!
+//! They are complete in order, so nothing is waited for that was not waited for before. But whoever looks for the await of one of
+//! them then finds it, and need not know of chains.
+
+use super::annotations::copy_stage_order;
+use crate::utils::multiplications::added_to;
+use crate::utils::tokens::await_before;
+use async_dialects::names::async_;
+use async_mlir::ir::{Block, Op, Value};
+
+/// Completes the awaits in `body`, and in what is nested there.
+pub(super) fn complete_awaits(body: Block<'_>) {
+    let ops = body.ops().into_iter().flat_map(Op::self_and_nested);
+    let awaits: Vec<Op> = ops.filter(|op| op.is(async_::AWAIT)).collect();
+    awaits.into_iter().for_each(complete);
+}
+
+fn complete(op: Op<'_>) {
+    let implied: Vec<Value> = op.operands().flat_map(|token| implied(op, token)).collect();
+    if implied.is_empty() {
+        return;
+    }
+    let tokens: Vec<Value> = implied.into_iter().chain(op.operands()).collect();
+    copy_stage_order(op, await_before(op, &tokens));
+    op.erase();
+}
+
+/// The tokens that nobody awaits of what `token` is added to, in the block of `wait`.
+fn implied<'c>(wait: Op<'c>, token: Value<'c>) -> Vec<Value<'c>> {
+    let chain = std::iter::successors(token.defining_op(), |op| added_to(*op)).skip(1);
+    chain
+        .filter(|op| op.block() == wait.block())
+        .map(|op| op.result(1))
+        .filter(|token| !token.has_uses())
+        .collect()
+}
