@@ -18,6 +18,7 @@ gpu.module @unknown_operation [#gpux.sim_target] {
 gpu.module @pointers [#gpux.sim_target] {
   // expected-error @+1 {{a parameter of type !llvm.ptr can't be made up}}
   llvm.func @k(%x: !llvm.ptr) attributes {gpu.kernel} {
+    %value = llvm.load %x : !llvm.ptr -> i32
     llvm.return
   }
 }
