@@ -236,6 +236,10 @@ const EXPLAINED: &[(&str, &str)] = &[
     ),
     ("Integration/token-helpers.mlir, @load", "the same"),
     (
+        "async-pipeline/await-for-some.mlir, @under_condition",
+        "that a role awaits under another condition is refused by what lowers it",
+    ),
+    (
         "tokens-to-mbarriers/single.mlir",
         "one that takes a token is refused, and so the file is",
     ),

@@ -135,3 +135,45 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// 64 threads never come: the others don't know of this barrier.
+gpu.module @m {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c2 = arith.constant 2 : index
+    %warp = gpu.subgroup_id : index
+    %first = arith.cmpi ult, %warp, %c2 : index
+    %id = arith.constant 1 : i32
+    scf.if %first {
+      // expected-note @+2 {{it is passed when as many have come as it says}}
+      // expected-error @+1 {{'nvvm.barrier' op is for all threads of the block, but 64 come to barriers of its id: warps 0 and 1}}
+      nvvm.barrier id = %id
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Warps may come to a barrier in different places, arrive there without waiting, and use an id for fewer threads first.
+gpu.module @m {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c2 = arith.constant 2 : index
+    %warp = gpu.subgroup_id : index
+    %first = arith.cmpi ult, %warp, %c2 : index
+    %id = arith.constant 1 : i32
+    %other = arith.constant 2 : i32
+    %half = arith.constant 64 : i32
+    %all = arith.constant 128 : i32
+    scf.if %first {
+      nvvm.barrier id = %id number_of_threads = %half
+      nvvm.barrier id = %id
+      nvvm.barrier id = %other number_of_threads = %all
+    } else {
+      nvvm.barrier id = %id
+      nvvm.barrier.arrive id = %other number_of_threads = %all
+    }
+    gpu.return
+  }
+}

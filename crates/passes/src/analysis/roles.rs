@@ -62,7 +62,10 @@ fn is_convergent(op: Op<'_>) -> bool {
                 | nvvm::MBARRIER_TRY_WAIT_PARITY
         )
     };
-    let is_barrier = matches!(op.name(), gpu::BARRIER | nvvm::BARRIER0 | nvvm::BARRIER);
+    let is_barrier = matches!(
+        op.name(),
+        gpu::BARRIER | nvvm::BARRIER0 | nvvm::BARRIER | nvvm::BARRIER_ARRIVE
+    );
     is_barrier
         || matches!(op.name(), async_::AWAIT | nvvm::SETMAXREGISTER | nvvm::EXIT)
         || is_on_mbarrier()

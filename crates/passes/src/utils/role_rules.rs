@@ -36,6 +36,7 @@ pub(crate) fn check<'c>(function: Op<'c>, roles: &Roles<'c>, ops: &[Op<'c>]) -> 
     if roles.number() > 1 {
         ops.iter().try_for_each(|op| whole_warpgroups(roles, *op))?;
         barriers::check_of_block(roles, ops)?;
+        barriers::check_enough_come(roles, ops)?;
         exits::check(roles, ops)?;
     }
     registers::check(function, roles, ops)
