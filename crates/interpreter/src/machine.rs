@@ -338,6 +338,9 @@ impl<'c> Machine<'c> {
             .collect();
         self.barriers = <[NamedBarrier; BARRIERS]>::default();
         self.vain_tests = 0;
+        // The accumulators of other blocks are gone.
+        self.added_to.clear();
+        self.added_by.clear();
         self.next_era();
     }
 

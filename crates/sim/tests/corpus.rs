@@ -231,6 +231,14 @@ const EXPLAINED: &[(&str, &str)] = &[
         "a divergent one is refused, and so the file is",
     ),
     (
+        "Sim/wgmma-copied-accumulators.mlir",
+        "a second addition in a row is refused, and so the file is",
+    ),
+    (
+        "Sim/wgmma-matrix-alignment.mlir, @shifted",
+        "its matrix begins where none may, which ends the run",
+    ),
+    (
         "inline-calls/inlined.mlir",
         "returns a token, and so is put where it is called",
     ),
