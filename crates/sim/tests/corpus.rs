@@ -73,6 +73,14 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
 const EXPLAINED: &[(&str, &str)] = &[
     (
+        "gpux-to-nvvm/wgmma-serialization.mlir",
+        "no arguments run it: what it multiplies is poison",
+    ),
+    (
+        "async-pipeline/wgmma.mlir, @never_awaited",
+        "it stores what nobody awaits, which is refused",
+    ),
+    (
         "Sim/programs/",
         "host code with device work is run as a whole program",
     ),

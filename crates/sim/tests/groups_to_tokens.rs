@@ -55,7 +55,14 @@ fn hold_source(context: &Context, name: &str, source: &str, tally: &mut Tally) {
         |pass: &str| form(&format!("{COUNT}{pass}")).unwrap_or_else(|| panic!("{name}: can't be lifted"));
     let (tokens, exact) = (lifted(LIFT), lifted(EXACT));
     let again = form(&format!("{COUNT}{LIFT}{COUNT}"));
-    let again = again.unwrap_or_else(|| panic!("{name}: can't be counted again"));
+    let Some(again) = again else {
+        // Upstream's loop stores what nobody has waited for, which is refused once it is written with tokens.
+        assert!(
+            name.ends_with("groups-to-tokens/warpgroup-mma.mlir"),
+            "{name}: can't be counted again"
+        );
+        return;
+    };
     for (function, code) in counted {
         let Ok(code) = code else { continue };
         let place = format!("{name}, @{function}");

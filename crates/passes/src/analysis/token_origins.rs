@@ -14,7 +14,7 @@ pub struct TokenOrigins {
     queues: Vec<GroupQueue>,
     /// By token.
     of: Vec<Origin>,
-    /// True for tokens that stay in the IR.
+    /// True for tokens that stay in the IR: spread along bindings in both directions, and along joins in theirs.
     kept: Vec<bool>,
     /// True for tokens that are bound to what may be pending, or that what may be pending is bound to.
     pending: Vec<bool>,
@@ -72,26 +72,25 @@ impl TokenOrigins {
         for token in &skeleton.foreign {
             origins[token.0 as usize].foreign = true;
         }
-        let mut flows = vec![Vec::new(); n];
-        for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
-            flows[from.0 as usize].push(to.0 as usize);
-        }
+        let (bindings, joins) = (&skeleton.bindings, &skeleton.joins);
+        let flows = Successors::new(n, || bindings.iter().chain(joins).copied());
         let none = Origin::default();
         let mut work: Vec<usize> = (0..n).filter(|&token| origins[token] != none).collect();
         while let Some(from) = work.pop() {
-            for &to in &flows[from] {
+            for &to in flows.of(from) {
                 let added = origins[from];
                 if origins[to].add(added) {
                     work.push(to);
                 }
             }
         }
-        let (bindings, joins) = (&skeleton.bindings, &skeleton.joins);
+        let back = bindings.iter().map(|&(from, to)| (to, from));
+        let both = Successors::new(n, || bindings.iter().chain(joins).copied().chain(back.clone()));
         let foreign = origins.iter().map(|origin| origin.foreign).collect();
         let any = origins.iter().map(|origin| *origin != none).collect();
         Self {
-            kept: spread(foreign, bindings, joins),
-            pending: spread(any, bindings, joins),
+            kept: spread(foreign, &both),
+            pending: spread(any, &both),
             queues,
             of: origins,
         }
@@ -148,19 +147,42 @@ impl TokenOrigins {
     }
 }
 
-/// Spreads what is true of some tokens along bindings in both directions, and along joins in theirs.
-fn spread(mut kept: Vec<bool>, bindings: &[(Token, Token)], joins: &[(Token, Token)]) -> Vec<bool> {
-    let mut next = vec![Vec::new(); kept.len()];
-    for (from, to) in bindings {
-        next[from.0 as usize].push(to.0 as usize);
-        next[to.0 as usize].push(from.0 as usize);
+/// The edges of a graph of tokens, by where they start.
+struct Successors {
+    /// For each token, where its successors begin in `targets`; and the end of all.
+    starts: Vec<usize>,
+    targets: Vec<usize>,
+}
+
+impl Successors {
+    fn new<I: Iterator<Item = (Token, Token)>>(tokens: usize, edges: impl Fn() -> I) -> Self {
+        let mut starts = vec![0; tokens + 1];
+        for (from, _) in edges() {
+            starts[from.0 as usize + 1] += 1;
+        }
+        for token in 0..tokens {
+            starts[token + 1] += starts[token];
+        }
+        let mut next = starts.clone();
+        let mut targets = vec![0; starts[tokens]];
+        for (from, to) in edges() {
+            let place = &mut next[from.0 as usize];
+            targets[*place] = to.0 as usize;
+            *place += 1;
+        }
+        Self { starts, targets }
     }
-    for (from, to) in joins {
-        next[from.0 as usize].push(to.0 as usize);
+
+    fn of(&self, token: usize) -> &[usize] {
+        &self.targets[self.starts[token]..self.starts[token + 1]]
     }
+}
+
+/// Spreads what is true of some tokens along edges.
+fn spread(mut kept: Vec<bool>, next: &Successors) -> Vec<bool> {
     let mut work: Vec<usize> = (0..kept.len()).filter(|&token| kept[token]).collect();
     while let Some(token) = work.pop() {
-        for &other in &next[token] {
+        for &other in next.of(token) {
             if !std::mem::replace(&mut kept[other], true) {
                 work.push(other);
             }

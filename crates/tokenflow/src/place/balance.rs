@@ -265,6 +265,8 @@ impl QueuePlacer<'_> {
         committed: &mut CommitCounts,
         rendered: &mut AppliedForms,
     ) {
+        rendered.effects.reserve(forms.len());
+        rendered.columns.reserve(forms.len());
         let mut forms = forms.iter();
         for graph in graphs {
             for (diamond, form) in graph.diamonds.iter().zip(&mut forms) {
