@@ -76,7 +76,10 @@ mod tests {
     fn the_strongest_wait_of_the_queue_comes_after_what_it_is_nested_in() {
         let mut program = Program::new(2);
         let inner = nested(vec![wait(Q, 3), wait(Queue(1), 0), wait(Q, 1), wait(Q, 2)]);
-        program.body.blocks[0].items = vec![nested(vec![inner]), nested(vec![wait(Queue(1), 0)])];
+        program.body.blocks.push(Block {
+            items: vec![nested(vec![inner]), nested(vec![wait(Queue(1), 0)])],
+            ..Block::default()
+        });
         assume_nested_waits(&mut program, Q);
         let items = &program.body.blocks[0].items;
         assert_eq!(items.len(), 3);
