@@ -110,10 +110,9 @@ const EXPLAINED: &[(&str, &str)] = &[
     ),
     ("doc-examples.mlir, @to_device", "it takes tensors"),
     (
-        "gpux-to-nvvm/wgmma-descriptors.mlir",
+        "insert-barriers/wgmma.mlir",
         "its matrices are whatever is in the memory",
     ),
-    ("insert-barriers/wgmma.mlir", "the same"),
     ("Gpux/host-", "what takes tensors in these files is of the host"),
     (
         "_flag: the interpreter does not know 'gpux.",
@@ -204,7 +203,6 @@ const EXPLAINED: &[(&str, &str)] = &[
     ("gpux-to-nvvm/wgmma-chip.mlir", "the same"),
     ("gpux-to-nvvm/wgmma-fences.mlir", "the same"),
     ("gpux-to-nvvm/wgmma-rotations.mlir", "the same"),
-    ("Integration/wgmma-fences.mlir", "the same"),
     (
         "Sim/no-such-warp.mlir",
         "that a warp is not there is refused by what lowers it",
