@@ -11,7 +11,6 @@
 //! - [`launches`] lowers what host code passes to kernels; [`chip`] knows GPUs.
 //! - [`static_allocs`] checks which allocations can be static buffers; [`alignment`] has the alignments that
 //!   copies require.
-//! - [`multiplications`] knows which multiplications are complete in order.
 //! - [`equivalence_classes`] is a union-find of values.
 
 pub(crate) mod alignment;
@@ -24,7 +23,6 @@ pub(crate) mod equivalence_classes;
 pub(crate) mod erase;
 pub(crate) mod launches;
 pub(crate) mod llvm_builder;
-pub(crate) mod multiplications;
 pub(crate) mod region_values;
 pub(crate) mod role_rules;
 pub(crate) mod signature;

@@ -24,7 +24,7 @@ fn is_multiplication(op: Op<'_>) -> bool {
 }
 
 /// Returns true if some, but not all, warps of a warpgroup are among `warps`, of `all` that there are.
-fn splits_warpgroup(warps: u32, all: u32) -> bool {
+pub(crate) fn splits_warpgroup(warps: u32, all: u32) -> bool {
     (0..32).step_by(4).any(|first| {
         let whole = all >> first & WARPGROUP;
         !matches!(warps >> first & whole, part if part == 0 || part == whole)

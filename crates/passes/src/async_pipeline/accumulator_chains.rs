@@ -4,20 +4,26 @@
 //! them then finds it, and need not know of chains.
 
 use super::annotations::copy_stage_order;
-use crate::utils::multiplications::added_to;
 use crate::utils::tokens::await_before;
-use async_dialects::names::async_;
+use async_dialects::names::{async_, gpux};
 use async_mlir::ir::{Block, Op, Value};
+use rustc_hash::FxHashSet;
+
+/// Multiplications that have been looked at, each for awaits in a block.
+type Seen<'c> = FxHashSet<(Op<'c>, Option<Block<'c>>)>;
 
 /// Completes the awaits in `body`, and in what is nested there.
 pub(super) fn complete_awaits(body: Block<'_>) {
     let ops = body.ops().into_iter().flat_map(Op::self_and_nested);
     let awaits: Vec<Op> = ops.filter(|op| op.is(async_::AWAIT)).collect();
-    awaits.into_iter().for_each(complete);
+    let mut seen = Seen::default();
+    for op in awaits {
+        complete(op, &mut seen);
+    }
 }
 
-fn complete(op: Op<'_>) {
-    let implied: Vec<Value> = op.operands().flat_map(|token| implied(op, token)).collect();
+fn complete<'c>(op: Op<'c>, seen: &mut Seen<'c>) {
+    let implied: Vec<Value> = op.operands().flat_map(|token| implied(op, token, seen)).collect();
     if implied.is_empty() {
         return;
     }
@@ -27,11 +33,20 @@ fn complete(op: Op<'_>) {
 }
 
 /// The tokens that nobody awaits of what `token` is added to, in the block of `wait`.
-fn implied<'c>(wait: Op<'c>, token: Value<'c>) -> Vec<Value<'c>> {
+fn implied<'c>(wait: Op<'c>, token: Value<'c>, seen: &mut Seen<'c>) -> Vec<Value<'c>> {
     let chain = std::iter::successors(token.defining_op(), |op| added_to(*op)).skip(1);
+    // What an await after another one in the chain has looked at has its awaits.
     chain
+        .take_while(|op| seen.insert((*op, wait.block())))
         .filter(|op| op.block() == wait.block())
         .map(|op| op.result(1))
         .filter(|token| !token.has_uses())
         .collect()
+}
+
+/// The multiplication to whose result `op`, another one in token form, adds: it is complete once `op` is.
+fn added_to(op: Op<'_>) -> Option<Op<'_>> {
+    let has_token = |op: &Op| op.is(gpux::WGMMA) && op.num_results() == 2;
+    let sum = Some(op).filter(has_token)?.operands().last()?;
+    sum.defining_op().filter(has_token)
 }

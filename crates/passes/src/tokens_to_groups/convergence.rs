@@ -3,7 +3,7 @@
 
 use super::block_wide_stores::awaits_block;
 use crate::analysis::phase_skeleton::is_block_wide_store;
-use crate::analysis::roles::Roles;
+use crate::analysis::roles::{Roles, splits_warpgroup};
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::uniformity::Uniformity;
@@ -65,12 +65,7 @@ fn check_warpgroups<'c>(multiplications: &[Op<'c>]) -> Result<(), PassError<'c>>
     let ops = own_ops(function);
     let roles = Roles::of(function, &ops);
     let is_whole = |op: &Op<'c>| match &roles {
-        Some(roles) => {
-            let warps = roles.warps_at(*op);
-            (0..8)
-                .map(|group| warps >> (4 * group) & 0xF)
-                .all(|group| matches!(group, 0 | 0xF))
-        }
+        Some(roles) => !splits_warpgroup(roles.warps_at(*op), u32::MAX),
         None => (u64::from(x) * u64::from(y) * u64::from(z)) % WARPGROUP == 0,
     };
     if let Some(&partial) = multiplications.iter().find(|op| !is_whole(op)) {

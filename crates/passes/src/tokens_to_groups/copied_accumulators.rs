@@ -10,7 +10,6 @@ use crate::analysis::skeleton::Skeleton;
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::{async_, gpux};
 use async_mlir::calls::is_call;
-use async_mlir::control_flow::selected_values;
 use async_mlir::ir::{Block, Op};
 use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,38 +51,25 @@ fn may_wait(op: Op<'_>) -> bool {
 fn check_result<'c>(multiplication: Op<'c>, places: &FxHashMap<Op<'c>, Place>) -> Result<(), PassError<'c>> {
     let (_, waits) = places[&multiplication];
     // What uses it in the block, or has something in it that does, in order.
-    let mut uses: Vec<(Place, Op, Op)> = Vec::new();
-    let mut adds: FxHashSet<Op> = FxHashSet::default();
+    let mut uses: Vec<(Place, Op, bool)> = Vec::new();
     for used in multiplication.result(0).uses() {
         let mut around = std::iter::once(used.owner).chain(used.owner.ancestors());
         let Some(outer) = around.find(|op| op.block() == multiplication.block()) else {
             continue;
         };
-        uses.push((places[&outer], outer, used.owner));
-        if used.owner.is(gpux::WGMMA) && used.index + 1 == used.owner.num_operands() {
-            adds.insert(used.owner);
-        }
+        // What is nested may add to it after an await there.
+        let adds = outer == used.owner && outer.is(gpux::WGMMA) && used.index + 1 == outer.num_operands();
+        uses.push((places[&outer], used.owner, adds));
     }
     uses.sort_unstable_by_key(|(place, ..)| *place);
     let mut added_by = None;
-    for (place, outer, user) in uses {
+    for ((_, waits_before), user, adds) in uses {
         if let Some(other) = added_by {
             return Err(used_again(user, other, multiplication));
         }
-        let in_flight = place.1 == waits;
-        // What is in an operation may come after an await there, and control flow hands on what somebody awaits later.
-        if !in_flight || user != outer || hands_on(user) {
-            continue;
-        }
-        if adds.contains(&user) {
-            added_by = Some(user);
-        }
+        added_by = Some(user).filter(|_| adds && waits_before == waits);
     }
     Ok(())
-}
-
-fn hands_on(op: Op<'_>) -> bool {
-    op.is_terminator() || op.num_regions() > 0 || selected_values(op).is_some()
 }
 
 fn used_again<'c>(user: Op<'c>, other: Op<'c>, multiplication: Op<'c>) -> PassError<'c> {

@@ -11,14 +11,11 @@ mod registers;
 pub(crate) use self::barriers::check_named as check_named_barriers;
 
 use super::device::own_ops;
-use crate::analysis::roles::Roles;
+use crate::analysis::roles::{Roles, splits_warpgroup};
 use async_dialects::completion::{Completion, ExecutionScope};
 use async_mlir::ir::Op;
 use async_mlir::names::nvvm;
 use async_mlir::pass::PassError;
-
-/// Warps of a warpgroup.
-const WARPS: u32 = 4;
 
 /// Checks `function`, if it is known what warps its blocks have.
 pub(crate) fn check_function(function: Op<'_>) -> Result<(), PassError<'_>> {
@@ -50,8 +47,7 @@ fn whole_warpgroups<'c>(roles: &Roles<'c>, op: Op<'c>) -> Result<(), PassError<'
         return Ok(());
     }
     let warps = roles.warps_at(op);
-    let whole = (0..u32::BITS / WARPS).all(|group| matches!(warps >> (group * WARPS) & 15, 0 | 15));
-    if whole {
+    if !splits_warpgroup(warps, u32::MAX) {
         return Ok(());
     }
     let message = format!(
