@@ -64,6 +64,7 @@ pub use self::transform::PipelineTransform;
 use crate::async_to_gpux::{ENGINES, Options, read_options};
 use crate::insert_barriers::derive;
 use crate::nvgpu_exact_waits::set_exact_waits;
+use crate::utils::tokens::restore_upstream_awaits;
 use async_dialects::registry::{GPUX, has_upstream_async, verify_attributes};
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Location;
@@ -323,8 +324,9 @@ fn new_pipeliner<'c>(
     Ok(Pipeliner::new(function, settings, memory, marked))
 }
 
-/// Derives the barriers of `function` anew, once its loops are pipelined.
+/// Restores awaits, and derives the barriers of `function` anew, once its loops are pipelined.
 fn finish<'c>(function: Op<'c>, pipeliner: &Pipeliner<'c>) -> Result<(), PassError<'c>> {
+    restore_upstream_awaits(function);
     if pipeliner.pipelined > 0 && pipeliner.settings.insert_barriers {
         derive(function, false, false, Some(pipeliner.dropped))?;
     }

@@ -110,7 +110,11 @@ impl Pass for GpuxToNvvm {
         wgmma::refuse_descriptors(root)?;
         wgmma::check_convergence(&device.multiplications, &device.groups)?;
         static_memory::check(root, cx.str("chip"))?;
-        let unrolled = wgmma::unroll(&device.multiplications);
+        let multiplications = by_function(&device.multiplications);
+        let unrolled = multiplications
+            .iter()
+            .map(|(_, multiplications)| wgmma::unroll(multiplications));
+        let unrolled: u64 = unrolled.sum();
         // It clones operations.
         let device = if unrolled == 0 {
             device
@@ -137,12 +141,12 @@ impl Pass for GpuxToNvvm {
         for &op in &bulk_copies {
             lowering.lower(op, &mut aligner);
         }
-        for (function, elects) in by_function(elects) {
+        for (function, elects) in by_function(&elects) {
             elect::lower(function, &elects)?;
         }
         warp_numbers.into_iter().for_each(write_out_number);
         let multiplied = multiplications.iter().filter(|op| op.is(gpux::WGMMA)).count() as u64;
-        for (function, multiplications) in by_function(multiplications) {
+        for (function, multiplications) in by_function(&multiplications) {
             wgmma::lower(function, &multiplications, &mut aligner)?;
         }
         for function in functions {
@@ -305,9 +309,9 @@ fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), P
 }
 
 /// Groups operations by the function that they are in.
-fn by_function(ops: Vec<Op<'_>>) -> Vec<(Op<'_>, Vec<Op<'_>>)> {
+fn by_function<'c>(ops: &[Op<'c>]) -> Vec<(Op<'c>, Vec<Op<'c>>)> {
     let mut functions: Vec<(Op, Vec<Op>)> = Vec::new();
-    for op in ops {
+    for &op in ops {
         let function = op
             .ancestors()
             .find(|outer| outer.is_function() || outer.is(gpu::LAUNCH));

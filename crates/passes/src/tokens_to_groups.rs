@@ -32,12 +32,12 @@ use crate::analysis::accumulator_uses;
 use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
-use crate::utils::device::{device_code, is_for_device, own_ops};
+use crate::utils::device::{device_code, is_for_device};
 use crate::utils::erase;
-use crate::utils::tokens::{await_one, refuse_token_arguments, write_awaits};
+use crate::utils::tokens::{refuse_token_arguments, restore_upstream_awaits, write_awaits};
 use async_dialects::completion::Completion;
 use async_dialects::names::{async_, upstream_async};
-use async_dialects::registry::{GPUX, has_upstream_async};
+use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
 use async_mlir::ir::{Op, Walk};
 use async_mlir::names::gpu;
@@ -144,11 +144,8 @@ impl Pass for TokensToGroups {
         cx.count("commits", counts.commits);
         erase::erase_tokens(op, &skeleton, &|value| !origins.keeps(&skeleton, value), true);
         cx.count("barriers", counts.barriers + stores.issue(op));
-        if has_upstream_async(op) {
-            // Of what no queue completes.
-            let left = own_ops(op).into_iter().filter(|op| op.is(async_::AWAIT));
-            left.for_each(await_one);
-        }
+        // Of what no queue completes.
+        restore_upstream_awaits(op);
         if cfg!(debug_assertions) {
             verify_contract(op)?;
         }

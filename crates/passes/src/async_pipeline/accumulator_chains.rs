@@ -3,8 +3,7 @@
 //! They are complete in order, so nothing is waited for that was not waited for before. But whoever looks for the await of one of
 //! them then finds it, and need not know of chains.
 
-use super::annotations::copy_stage_order;
-use crate::utils::tokens::await_before;
+use crate::utils::tokens::{absorb_joins, await_all};
 use async_dialects::names::{async_, gpux};
 use async_mlir::ir::{Block, Op, Value};
 use rustc_hash::FxHashSet;
@@ -18,18 +17,18 @@ pub(super) fn complete_awaits(body: Block<'_>) {
     let awaits: Vec<Op> = ops.filter(|op| op.is(async_::AWAIT)).collect();
     let mut seen = Seen::default();
     for op in awaits {
-        complete(op, &mut seen);
+        complete(absorb_joins(op), &mut seen);
     }
 }
 
+/// Also in upstream's dialect, whose awaits have one operand: what is awaited together has one stage.
 fn complete<'c>(op: Op<'c>, seen: &mut Seen<'c>) {
     let implied: Vec<Value> = op.operands().flat_map(|token| implied(op, token, seen)).collect();
     if implied.is_empty() {
         return;
     }
     let tokens: Vec<Value> = implied.into_iter().chain(op.operands()).collect();
-    copy_stage_order(op, await_before(op, &tokens));
-    op.erase();
+    await_all(op, &tokens);
 }
 
 /// The tokens that nobody awaits of what `token` is added to, in the block of `wait`.

@@ -53,7 +53,9 @@ pub(crate) fn write_awaits<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
         inline_async_regions(function)?;
         waiting = Waiting::of(function);
     }
-    waiting.awaits.into_iter().for_each(absorb_joins);
+    for op in waiting.awaits {
+        absorb_joins(op);
+    }
     waiting.dependents.into_iter().for_each(await_dependencies_of);
     Ok(())
 }
@@ -139,18 +141,33 @@ fn has_values(region: Op<'_>) -> bool {
 }
 
 /// Has an await take what joins join, in the place of joins that are for it alone: what is awaited together is to be seen together.
-/// In upstream's dialect, awaits have one operand: [`await_one`] then restores that for those that are left.
-fn absorb_joins(op: Op<'_>) {
+/// In upstream's dialect, awaits have one operand: [`restore_upstream_awaits`] sees to that. Returns the await.
+pub(crate) fn absorb_joins(op: Op<'_>) -> Op<'_> {
     let (tokens, joins) = without_joins(op.operands());
     if joins.is_empty() {
-        return;
+        return op;
     }
+    let whole = await_all(op, &tokens);
+    joins.into_iter().for_each(Op::erase);
+    whole
+}
+
+/// Puts an await of `tokens` in the place of the await `op`, in upstream's dialect as well: [`restore_upstream_awaits`] then is due.
+pub(crate) fn await_all<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
     let whole = OpBuilder::new(async_::AWAIT, op.location())
-        .operands(&tokens)
+        .operands(tokens)
         .before(op);
     whole.copy_discardable_attrs(op);
     op.erase();
-    joins.into_iter().for_each(Op::erase);
+    whole
+}
+
+/// Makes each await of `function` one of one token if it is one of upstream's dialect.
+pub(crate) fn restore_upstream_awaits(function: Op<'_>) {
+    if has_upstream_async(function) {
+        let awaits = own_ops(function).into_iter().filter(|op| op.is(async_::AWAIT));
+        awaits.for_each(await_one);
+    }
 }
 
 /// Makes `op` an await of one token, as upstream's dialect has it.

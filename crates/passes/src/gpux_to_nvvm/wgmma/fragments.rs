@@ -50,9 +50,9 @@ pub(super) fn in_flight(block: Block<'_>) -> InFlight<'_> {
     for op in block.ops() {
         if op.is(gpux::WGMMA) {
             open.push(op);
-        } else if op.is(gpux::COMMIT_GROUP) && is_of_warpgroups(op) {
+        } else if is_commit(op) {
             groups.push_back(std::mem::take(&mut open));
-        } else if op.is(gpux::WAIT_GROUP) && is_of_warpgroups(op) {
+        } else if is_wait(op) {
             let pending = op.int_attr(gpux_attr::PENDING).unwrap_or(i64::MAX);
             let pending = usize::try_from(pending).unwrap_or(usize::MAX);
             let done = groups.len().saturating_sub(pending);
@@ -107,9 +107,9 @@ fn writes_while_read<'c>(block: Block<'c>, op: Op<'c>, mut younger: i64) -> bool
         return false;
     };
     for op in block.ops().into_iter().take_while(|op| *op != made) {
-        if op.is(gpux::COMMIT_GROUP) && is_of_warpgroups(op) {
+        if is_commit(op) {
             younger += 1;
-        } else if op.is(gpux::WAIT_GROUP) && is_of_warpgroups(op) {
+        } else if is_wait(op) {
             if op
                 .int_attr(gpux_attr::PENDING)
                 .is_none_or(|pending| younger >= pending)
@@ -137,6 +137,16 @@ pub(super) fn loop_body(op: Op<'_>) -> Option<Block<'_>> {
         return None;
     }
     op.region(1).first()
+}
+
+/// Returns true if `op` commits a group of multiplications.
+pub(super) fn is_commit(op: Op<'_>) -> bool {
+    op.is(gpux::COMMIT_GROUP) && is_of_warpgroups(op)
+}
+
+/// Returns true if `op` waits for groups of multiplications.
+pub(super) fn is_wait(op: Op<'_>) -> bool {
+    op.is(gpux::WAIT_GROUP) && is_of_warpgroups(op)
 }
 
 /// Returns true if `op`, a commit or a wait, is one of this queue.

@@ -10,7 +10,7 @@
 mod unroll_factor;
 
 use self::unroll_factor::{CarriedValue, CarriedValues, OlderGroups, Update};
-use super::fragments::{InFlight, in_flight, is_of_warpgroups, loop_body};
+use super::fragments::{InFlight, in_flight, is_commit, is_wait, loop_body};
 use super::registers::Registers;
 use super::{first_addend, is_accumulator};
 use crate::analysis::thread_values::IterArgs;
@@ -25,7 +25,7 @@ use async_mlir::names::scf;
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 
-/// Unrolls the loops around `multiplications`, in counted form, in which accumulators in flight take turns. Returns how many it unrolls;
+/// Unrolls the loops around the `multiplications` of a function, in counted form, in which accumulators in flight take turns. Returns how many it unrolls;
 /// handles to these and to what is in them may be dangling afterwards.
 pub(in super::super) fn unroll(multiplications: &[Op<'_>]) -> u64 {
     let mut seen = FxHashSet::default();
@@ -33,22 +33,35 @@ pub(in super::super) fn unroll(multiplications: &[Op<'_>]) -> u64 {
     let mut found: Vec<Op> = around.filter(|op| op.is(scf::FOR) && seen.insert(*op)).collect();
     // Inner loops first: an outer one that is unrolled clones them.
     found.sort_by_cached_key(|op| Reverse(op.ancestors().count()));
+    let open_groups = leave_groups_open(multiplications);
     let unrolled = found.into_iter().filter_map(|op| {
         let factor = LoopCarried::of(op)?.values.factor()?;
-        Some((factor, loops::unroll(op, factor)?))
+        let loops = loops::unroll(op, factor)?;
+        // Before a loop around it is unrolled, which clones it.
+        if let Some(remainder) = loops.remainder {
+            let remainder = if factor == 2 {
+                run_once(remainder)
+            } else {
+                remainder
+            };
+            settle(remainder, open_groups);
+        }
+        Some(loops)
     });
-    let unrolled: Vec<_> = unrolled.collect();
-    for (factor, loops) in &unrolled {
-        let Some(remainder) = loops.remainder else {
-            continue;
-        };
-        settle(if *factor == 2 {
-            run_once(remainder)
-        } else {
-            remainder
-        });
-    }
-    unrolled.len() as u64
+    unrolled.count() as u64
+}
+
+/// Returns true if a block of `multiplications` may end, or a loop or branch in it begin, before the group of one of them is committed.
+fn leave_groups_open(multiplications: &[Op<'_>]) -> bool {
+    let multiplications = multiplications.iter().filter(|op| op.is(gpux::WGMMA));
+    let mut blocks: FxHashSet<Block> = multiplications.filter_map(|op| op.block()).collect();
+    blocks.drain().any(|block| {
+        let mut open = false;
+        block.ops().into_iter().any(|op| {
+            open = op.is(gpux::WGMMA) || open && !is_commit(op);
+            open && (op.num_regions() > 0 || op.is_terminator())
+        })
+    })
 }
 
 /// Puts an `scf.if` in the place of `remainder`, a loop of one iteration at most.
@@ -78,21 +91,26 @@ fn run_once(remainder: Op<'_>) -> Op<'_> {
     branch
 }
 
-/// Has nothing in flight where `remainder`, a loop or branch, begins, and at the end of an iteration, where accumulators are moved.
-fn settle(remainder: Op<'_>) {
-    wait_for_all(remainder);
+/// Has nothing in flight where `remainder`, a loop or branch, begins, and at the end of an iteration, where accumulators are moved. With
+/// `open_groups`, multiplications that are not committed may be in flight there.
+fn settle(remainder: Op<'_>, open_groups: bool) {
+    wait_for_all(remainder, open_groups);
     let Some(body) = remainder.region(0).first() else {
         return;
     };
     // ptxas does not take a wait that leaves something in flight, and one for the rest, for a wait for all (C7515).
-    let waits = body
-        .ops()
-        .into_iter()
-        .filter(|op| op.is(gpux::WAIT_GROUP) && is_of_warpgroups(*op));
-    waits.for_each(|wait| wait.set_attr(gpux_attr::PENDING, int_attr(wait.context(), 32, 0)));
+    let ops = body.ops();
+    for wait in ops.iter().filter(|op| is_wait(**op)) {
+        wait.set_attr(gpux_attr::PENDING, int_attr(wait.context(), 32, 0));
+    }
     let Some(end) = body.terminator() else { return };
-    if !in_flight(body).left.is_empty() {
-        wait_for_all(end);
+    let multiplies_after = |is_last: fn(Op<'_>) -> bool| {
+        let after = ops.iter().rev().take_while(|op| !is_last(**op));
+        let mut after = after.flat_map(|op| op.self_and_nested());
+        after.any(|op| op.is(gpux::WGMMA))
+    };
+    if open_groups || multiplies_after(is_wait) {
+        wait_for_all(end, open_groups && multiplies_after(is_commit));
     }
     for (i, matrix) in end
         .operands()
@@ -105,11 +123,18 @@ fn settle(remainder: Op<'_>) {
     }
 }
 
-/// Waits for all that is in flight, before `op`.
-fn wait_for_all(op: Op<'_>) {
+/// Waits for all that is in flight, before `op`: for multiplications that are not committed as well, with `open_groups`. These are committed.
+/// To have one more commit before a wait for all changes the meaning of no wait.
+fn wait_for_all(op: Op<'_>, open_groups: bool) {
     let context = op.context();
+    let queue = queue_attribute(context, "wgmma");
+    if open_groups {
+        OpBuilder::new(gpux::COMMIT_GROUP, op.location())
+            .attr(gpux_attr::QUEUE, queue)
+            .before(op);
+    }
     OpBuilder::new(gpux::WAIT_GROUP, op.location())
-        .attr(gpux_attr::QUEUE, queue_attribute(context, "wgmma"))
+        .attr(gpux_attr::QUEUE, queue)
         .attr(gpux_attr::PENDING, int_attr(context, 32, 0))
         .before(op);
 }
@@ -193,10 +218,10 @@ impl<'c> LoopCarried<'c> {
 /// What `block` does to groups that were in flight before it. What is nested in it commits and awaits nothing for sure.
 fn older(block: Block<'_>) -> OlderGroups {
     let mut older = OlderGroups::default();
-    for op in block.ops().into_iter().filter(|op| is_of_warpgroups(*op)) {
-        if op.is(gpux::COMMIT_GROUP) {
+    for op in block.ops() {
+        if is_commit(op) {
             older.commit();
-        } else if let Some(pending) = op.int_attr(gpux_attr::PENDING) {
+        } else if let Some(pending) = op.int_attr(gpux_attr::PENDING).filter(|_| is_wait(op)) {
             older.wait(pending);
         }
     }

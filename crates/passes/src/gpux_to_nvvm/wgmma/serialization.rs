@@ -4,7 +4,7 @@
 //! branch ends that multiplies and leaves that in flight, where blocks hand accumulators on in other places, where a sum is multiplied as it is, and
 //! around what calls a function in machine code, it adds fences, or serializes (C7510 to C7520).
 
-use super::fragments::{in_flight, is_of_warpgroups, loop_body};
+use super::fragments::{in_flight, is_wait, loop_body};
 use super::{first_addend, is_accumulator};
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::control_flow::branch_edges;
@@ -74,7 +74,7 @@ fn remark_on_calls(ops: &[Op<'_>]) {
 
 /// Returns true if `op` waits until nothing is in flight.
 fn is_full_wait(op: Op<'_>) -> bool {
-    op.is(gpux::WAIT_GROUP) && is_of_warpgroups(op) && op.int_attr(gpux_attr::PENDING) == Some(0)
+    is_wait(op) && op.int_attr(gpux_attr::PENDING) == Some(0)
 }
 
 /// Returns true if `block` is one of several that an operation may execute, and what it leaves in flight is not awaited next after that,
@@ -85,9 +85,7 @@ fn is_left_by_arm(block: Block<'_>) -> bool {
         .filter(|op| matches!(op.name(), scf::IF | scf::INDEX_SWITCH));
     let Some(branch) = branch else { return false };
     let mut after = std::iter::successors(branch.next(), |op| op.next());
-    let next = after.find(|op| {
-        op.is(gpux::WGMMA) || op.num_regions() > 0 || op.is(gpux::WAIT_GROUP) && is_of_warpgroups(*op)
-    });
+    let next = after.find(|op| op.is(gpux::WGMMA) || op.num_regions() > 0 || is_wait(*op));
     !next.is_some_and(is_full_wait) || branch.block().is_some_and(has_turns)
 }
 
