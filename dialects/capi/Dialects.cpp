@@ -18,6 +18,8 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/MLIRContext.h"
 
+#include <optional>
+
 using namespace mlir;
 using namespace async_opt;
 
@@ -64,6 +66,12 @@ MlirType asyncOptTypeGetAsyncValue(MlirType element) {
 
 bool asyncOptTypeIsAsyncGroup(MlirType type) {
   return isa<mlir::async::GroupType>(unwrap(type));
+}
+
+MlirAttribute asyncOptQueueAttrGet(MlirContext context, MlirStringRef name) {
+  std::optional<gpux::Queue> queue = gpux::symbolizeQueue(unwrap(name));
+  return wrap(queue ? gpux::QueueAttr::get(unwrap(context), *queue)
+                    : gpux::QueueAttr());
 }
 
 bool asyncOptHasUpstreamAsync(MlirContext context) {

@@ -8,8 +8,8 @@ pub use generated::*;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all)]
 mod generated {
     use mlir_sys::{
-        MlirContext, MlirDialectHandle, MlirDialectRegistry, MlirExecutionEngine, MlirLocation,
-        MlirOperation, MlirStringCallback, MlirStringRef, MlirType, MlirValue,
+        MlirAttribute, MlirContext, MlirDialectHandle, MlirDialectRegistry, MlirExecutionEngine,
+        MlirLocation, MlirOperation, MlirStringCallback, MlirStringRef, MlirType, MlirValue,
     };
     include!(concat!(env!("OUT_DIR"), "/ffi.rs"));
 }

@@ -43,9 +43,18 @@ pub fn is_async_group(ty: Type<'_>) -> bool {
 }
 
 /// The attribute for the queue of the name `queue`, in a context that has `gpux` loaded.
+///
+/// # Panics
+///
+/// If there is no such queue.
 #[must_use]
 pub fn queue_attribute<'c>(context: &'c Context, queue: &str) -> Attribute<'c> {
-    known_attribute(context, &format!("#gpux.queue<{queue}>"))
+    // SAFETY: a live context; what is not null is one of its attributes.
+    unsafe {
+        let attribute = ffi::asyncOptQueueAttrGet(context.to_raw(), ffi::string_ref(queue));
+        assert!(!attribute.ptr.is_null(), "there is no queue {queue}");
+        Attribute::from_raw(attribute)
+    }
 }
 
 /// The target of kernels that the simulated device runs, in a context that has `gpux` loaded.

@@ -67,6 +67,11 @@ MLIR_CAPI_EXPORTED MlirType asyncOptTypeGetAsyncValue(MlirType element);
 /// Returns true if `type` is upstream's `!async.group`.
 MLIR_CAPI_EXPORTED bool asyncOptTypeIsAsyncGroup(MlirType type);
 
+/// `#gpux.queue<name>`, in a context that has `gpux` loaded; null if there is
+/// no such queue.
+MLIR_CAPI_EXPORTED MlirAttribute asyncOptQueueAttrGet(MlirContext context,
+                                                      MlirStringRef name);
+
 /// Appends code for the interpreter, for the kernels of the `gpu.module`
 /// `module`, by calls of `onBytes`. Returns false after it has emitted errors.
 typedef bool (*AsyncOptKernelSerializer)(MlirOperation module,

@@ -36,7 +36,8 @@ use crate::analysis::accumulator_uses;
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
 use async_dialects::completion::ExecutionScope;
-use async_dialects::names::gpux;
+use async_dialects::names::{gpux, gpux_attr};
+use async_dialects::types::queue_attribute;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::{builtin, nvgpu};
@@ -55,7 +56,8 @@ pub(super) fn check_convergence<'c>(
 ) -> Result<(), PassError<'c>> {
     let mut in_warpgroup = Uniformity::of(ExecutionScope::Warpgroup);
     let multiplications = multiplications.iter().filter(|op| op.is(gpux::WGMMA));
-    let groups = groups.iter().filter(|op| fragments::is_of_warpgroups(**op));
+    let queue = groups.first().map(|op| queue_attribute(op.context(), "wgmma"));
+    let groups = groups.iter().filter(|op| op.attr(gpux_attr::QUEUE) == queue);
     multiplications
         .chain(groups)
         .try_for_each(|op| in_warpgroup.check(*op))

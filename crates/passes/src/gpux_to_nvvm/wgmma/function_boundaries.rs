@@ -23,8 +23,8 @@ pub(in super::super) fn refuse_descriptors<'c>(root: Op<'c>) -> Result<(), PassE
     let ops = device_code(root).into_iter().flat_map(Op::self_and_nested);
     let is_descriptor = |value: Value<'c>| described_matrix(value.ty()).is_some();
     let ops: Vec<Op> = ops.collect();
-    let mut selections = ops.iter().filter(|op| selected_values(**op).is_some());
-    if let Some(&selection) = selections.find(|op| op.results().any(is_descriptor)) {
+    let mut descriptors = ops.iter().filter(|op| op.results().any(is_descriptor));
+    if let Some(&selection) = descriptors.find(|op| selected_values(**op).is_some()) {
         let message = "selects a descriptor of a matrix, which is not lowered";
         let help = "select the memref, and make the descriptor of that";
         return Err(PassError::new(selection, message).note(selection, help));
