@@ -189,6 +189,13 @@ def alternate(measure, repetitions):
     return [list(side) for side in zip(*rounds)]
 
 
+def middle(values):
+    """The mean without the lowest and highest tenth: --mlir-timing tells tenths of milliseconds, which a median would be rounded to."""
+    values = sorted(values)
+    dropped = len(values) // 10 if len(values) >= 10 else (len(values) - 1) // 2
+    return statistics.mean(values[dropped : len(values) - dropped])
+
+
 def measure_shape(pair, shape, sizes, repetitions, folder):
     """Returns rows of size, both times, their ratio, both peaks, the seconds of our last pass and the runs."""
     rows = []
@@ -201,10 +208,10 @@ def measure_shape(pair, shape, sizes, repetitions, folder):
         # What takes milliseconds needs more repetitions to be told from noise, and what takes minutes none.
         times = 4 * repetitions if size <= 1_000 else repetitions if size <= LARGE else 1
         ours, theirs = alternate(lambda side: pair[side].measure(programs[side]), times)
-        ratio = statistics.median(a[0] / b[0] for a, b in zip(ours, theirs))
-        seconds = [statistics.median(run[0] for run in side) for side in (ours, theirs)]
+        seconds = [middle(run[0] for run in side) for side in (ours, theirs)]
+        ratio = seconds[0] / seconds[1]
         memory = [statistics.median(run[1] for run in side) for side in (ours, theirs)]
-        lowering = statistics.median(run[2] for run in ours)
+        lowering = middle(run[2] for run in ours)
         rows.append((size, *seconds, ratio, *memory, lowering, times))
         note = f"{shape}, {size} copies: {seconds[0]:.3f} s to {seconds[1]:.3f} s, ratio {ratio:.2f}"
         print(note, file=sys.stderr, flush=True)

@@ -203,6 +203,7 @@ const EXPLAINED: &[(&str, &str)] = &[
     ("gpux-to-nvvm/wgmma-chip.mlir", "the same"),
     ("gpux-to-nvvm/wgmma-fences.mlir", "the same"),
     ("gpux-to-nvvm/wgmma-rotations.mlir", "the same"),
+    ("gpux-to-nvvm/wgmma-rotations-nested.mlir", "the same"),
     (
         "Sim/no-such-warp.mlir",
         "that a warp is not there is refused by what lowers it",
