@@ -92,7 +92,7 @@ gpu.module @wgmma {
   // NO-COMMIT: also: WAR of memref.store at {{.*}} and nvvm.wgmma.mma_async
 
   // NO-SECOND: error: nvvm.wgmma.mma_async: no group is committed after this, so that no wait waits for it
-  // NO-SECOND: help: put nvvm.wgmma.commit.group.sync.aligned after it, before the wait
+  // NO-SECOND: help: commit its group before the wait
 
   // NO-PROXY: error: missing fence: nvvm.wgmma.mma_async goes through the asynchronous proxy to what was written through the generic one
   // NO-PROXY: against: vector.store

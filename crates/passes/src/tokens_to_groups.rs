@@ -149,7 +149,7 @@ impl Pass for TokensToGroups {
         if cfg!(debug_assertions) {
             verify_contract(op)?;
         }
-        accumulator_uses::check(op)
+        accumulator_uses::check(op, "await its token before")
     }
 }
 

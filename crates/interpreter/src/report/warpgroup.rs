@@ -135,7 +135,7 @@ impl Problem {
             (
                 "never-committed",
                 "no group is committed after this, so that no wait waits for it",
-                "put nvvm.wgmma.commit.group.sync.aligned after it, before the wait",
+                "commit its group before the wait",
             )
         };
         Self {

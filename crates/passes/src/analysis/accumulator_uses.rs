@@ -23,7 +23,9 @@ use tokenflow::{Queue, Token, assume_nested_waits, solve_queue};
 
 /// Returns an error if an operation of `function`, in counted form, may use the result of a multiplication that is not complete, and is no
 /// multiplication that adds to it; or if one adds to it in each iteration of a loop, which would take copies.
-pub(crate) fn check(function: Op<'_>) -> Result<(), PassError<'_>> {
+///
+/// `help` says what to do to the multiplication.
+pub(crate) fn check<'c>(function: Op<'c>, help: &str) -> Result<(), PassError<'c>> {
     let first = function
         .self_and_nested()
         .into_iter()
@@ -49,7 +51,7 @@ pub(crate) fn check(function: Op<'_>) -> Result<(), PassError<'_>> {
     };
     let error = PassError::new(user, message);
     Err(match origin(&skeleton, user) {
-        Some(multiplication) => error.note(multiplication, "this one: await its token before"),
+        Some(multiplication) => error.note(multiplication, format!("this one: {help}")),
         None => error,
     })
 }
@@ -113,18 +115,13 @@ fn reads_accumulator(op: Op<'_>) -> bool {
 /// Returns true if the multiplication `op` may add to the same `accumulator` several times, since a loop is between them.
 fn adds_again<'c>(op: Op<'c>, accumulator: Value<'c>) -> bool {
     let home = match accumulator.definition() {
-        Definition::Result(by, _) => by.block(),
-        Definition::Argument(block, _) => Some(block),
+        Definition::Result(by, _) => by.parent(),
+        Definition::Argument(block, _) => block.parent_op(),
     };
-    let mut around = op
-        .ancestors()
-        .take_while(|around| op.block() != home && !around.is_function());
-    let mut inner = op;
-    around.any(|around| {
-        let crossed = inner.block() != home;
-        inner = around;
-        crossed && region_op_kind(around) == Some(RegionOpKind::Loop)
-    })
+    let between = op.ancestors().take_while(|around| Some(*around) != home);
+    between
+        .into_iter()
+        .any(|around| region_op_kind(around) == Some(RegionOpKind::Loop))
 }
 
 /// A multiplication that what `user` uses may be the result of.

@@ -1,12 +1,15 @@
-//! Awaits all multiplications that add to one result where the last of them is awaited.
+//! Awaits all multiplications that add to one result where the last of them is awaited, and what joins join where these are awaited.
 //!
 //! They are complete in order, so nothing is waited for that was not waited for before. But whoever looks for the await of one of
 //! them then finds it, and need not know of chains.
 
-use crate::utils::tokens::{absorb_joins, await_all};
+use crate::utils::tokens::{await_all, joined_tokens_up_to};
 use async_dialects::names::{async_, gpux};
 use async_mlir::ir::{Block, Op, Value};
 use rustc_hash::FxHashSet;
+
+/// An await of so many tokens and joins stays as it is: what others join as well would be looked at again and again.
+const MOST: usize = 64;
 
 /// Multiplications that have been looked at, each for awaits in a block.
 type Seen<'c> = FxHashSet<(Op<'c>, Option<Block<'c>>)>;
@@ -17,18 +20,28 @@ pub(super) fn complete_awaits(body: Block<'_>) {
     let awaits: Vec<Op> = ops.filter(|op| op.is(async_::AWAIT)).collect();
     let mut seen = Seen::default();
     for op in awaits {
-        complete(absorb_joins(op), &mut seen);
+        complete(op, &mut seen);
     }
 }
 
 /// Also in upstream's dialect, whose awaits have one operand: what is awaited together has one stage.
 fn complete<'c>(op: Op<'c>, seen: &mut Seen<'c>) {
-    let implied: Vec<Value> = op.operands().flat_map(|token| implied(op, token, seen)).collect();
-    if implied.is_empty() {
+    let (joined, joins) =
+        joined_tokens_up_to(op, MOST).unwrap_or_else(|| (op.operands().collect(), Vec::new()));
+    let implied: Vec<Value> = joined
+        .iter()
+        .flat_map(|token| implied(op, *token, seen))
+        .collect();
+    if joined.is_empty() || implied.is_empty() && joins.is_empty() {
         return;
     }
-    let tokens: Vec<Value> = implied.into_iter().chain(op.operands()).collect();
+    let tokens: Vec<Value> = implied.into_iter().chain(joined).collect();
     await_all(op, &tokens);
+    for join in joins {
+        if !join.has_uses() {
+            join.erase();
+        }
+    }
 }
 
 /// The tokens that nobody awaits of what `token` is added to, in the block of `wait`.

@@ -77,7 +77,7 @@ pub(super) fn lower<'c>(
     let zeros: Vec<Op> = inits.filter_map(fragments::zeros).collect();
     let ops = function.self_and_nested();
     function_boundaries::refuse_accumulators(&ops)?;
-    accumulator_uses::check(function)?;
+    accumulator_uses::check(function, "wait for its group before")?;
     refuse_stores(&ops)?;
     for &op in &ops {
         if op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR) {

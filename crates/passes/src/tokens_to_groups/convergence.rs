@@ -8,6 +8,7 @@ use crate::analysis::skeleton::Skeleton;
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
+use crate::utils::role_rules::whole_warpgroups;
 use async_dialects::completion::{Completion, ExecutionScope, GroupQueue};
 use async_mlir::gpu::block_size;
 use async_mlir::ir::Op;
@@ -64,16 +65,21 @@ fn check_warpgroups<'c>(multiplications: &[Op<'c>]) -> Result<(), PassError<'c>>
     };
     let ops = own_ops(function);
     let roles = Roles::of(function, &ops);
-    let is_whole = |op: &Op<'c>| match &roles {
-        Some(roles) => !splits_warpgroup(roles.warps_at(*op), u32::MAX),
-        None => (u64::from(x) * u64::from(y) * u64::from(z)) % WARPGROUP == 0,
+    let is_block_whole = (u64::from(x) * u64::from(y) * u64::from(z)) % WARPGROUP == 0;
+    let is_split = |op: &Op<'c>| match &roles {
+        Some(roles) => splits_warpgroup(roles.warps_at(*op), u32::MAX),
+        None => !is_block_whole,
     };
-    if let Some(&partial) = multiplications.iter().find(|op| !is_whole(op)) {
-        let message = format!(
-            "is for whole warpgroups, of 128 threads, and not all in the block of {x} x {y} x {z} are"
-        );
-        let help = "make the block larger, or let only whole warpgroups come by, with an scf.if on the number of the warp";
-        return Err(PassError::new(partial, message).note(function, help));
+    match (multiplications.iter().find(|op| is_split(op)), &roles) {
+        (Some(op), Some(roles)) if is_block_whole => whole_warpgroups(roles, *op)?,
+        (Some(op), _) => {
+            let message = format!(
+                "is for whole warpgroups, of 128 threads, and not all in the block of {x} x {y} x {z} are"
+            );
+            let help = "make the block larger, or let only whole warpgroups come by, with an scf.if on the number of the warp";
+            return Err(PassError::new(*op, message).note(function, help));
+        }
+        (None, _) => {}
     }
     let mut stores = ops.into_iter().filter(|op| op.is(nvgpu::WARPGROUP_MMA_STORE));
     match stores.next().filter(|_| (y, z) != (1, 1)) {

@@ -40,7 +40,7 @@ pub(crate) fn check<'c>(function: Op<'c>, roles: &Roles<'c>, ops: &[Op<'c>]) -> 
 }
 
 /// Returns an error if `op` is for whole warpgroups and some warps of one don't come to it.
-fn whole_warpgroups<'c>(roles: &Roles<'c>, op: Op<'c>) -> Result<(), PassError<'c>> {
+pub(crate) fn whole_warpgroups<'c>(roles: &Roles<'c>, op: Op<'c>) -> Result<(), PassError<'c>> {
     let is_theirs = op.is(nvvm::SETMAXREGISTER)
         || Completion::of(op).is_some_and(|completion| completion.scope == ExecutionScope::Warpgroup);
     if !is_theirs {

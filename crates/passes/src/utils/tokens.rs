@@ -53,9 +53,7 @@ pub(crate) fn write_awaits<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
         inline_async_regions(function)?;
         waiting = Waiting::of(function);
     }
-    for op in waiting.awaits {
-        absorb_joins(op);
-    }
+    waiting.awaits.into_iter().for_each(absorb_joins);
     waiting.dependents.into_iter().for_each(await_dependencies_of);
     Ok(())
 }
@@ -141,15 +139,13 @@ fn has_values(region: Op<'_>) -> bool {
 }
 
 /// Has an await take what joins join, in the place of joins that are for it alone: what is awaited together is to be seen together.
-/// In upstream's dialect, awaits have one operand: [`restore_upstream_awaits`] sees to that. Returns the await.
-pub(crate) fn absorb_joins(op: Op<'_>) -> Op<'_> {
+/// In upstream's dialect, awaits have one operand: [`restore_upstream_awaits`] sees to that.
+fn absorb_joins(op: Op<'_>) {
     let (tokens, joins) = without_joins(op.operands());
-    if joins.is_empty() {
-        return op;
+    if !joins.is_empty() {
+        await_all(op, &tokens);
+        joins.into_iter().for_each(Op::erase);
     }
-    let whole = await_all(op, &tokens);
-    joins.into_iter().for_each(Op::erase);
-    whole
 }
 
 /// Puts an await of `tokens` in the place of the await `op`, in upstream's dialect as well: [`restore_upstream_awaits`] then is due.
@@ -199,21 +195,33 @@ pub(crate) fn without_joins<'c>(tokens: impl Iterator<Item = Value<'c>>) -> (Vec
 /// The tokens that `op`, an await or a join, stands for, in order: those of joins in the place of the joins, and none that are complete from the
 /// beginning.
 pub(crate) fn joined_tokens(op: Op<'_>) -> Vec<Value<'_>> {
+    let all = joined_tokens_up_to(op, usize::MAX);
+    all.map(|(tokens, _)| tokens).unwrap_or_default()
+}
+
+/// The same, with the joins, each before those that it joins. `None` if there are more than `most`.
+pub(crate) fn joined_tokens_up_to(op: Op<'_>, most: usize) -> Option<(Vec<Value<'_>>, Vec<Op<'_>>)> {
     let mut seen = FxHashSet::default();
-    let mut found = Vec::new();
+    let (mut found, mut joins) = (Vec::new(), Vec::new());
     let mut work: Vec<Value> = op.operands().collect();
     work.reverse();
     while let Some(token) = work.pop() {
+        if seen.len() + work.len() >= most {
+            return None;
+        }
         if !seen.insert(token) {
             continue;
         }
         match token.defining_op() {
-            Some(op) if op.is(async_::JOIN) => work.extend(op.operands().rev()),
+            Some(op) if op.is(async_::JOIN) => {
+                work.extend(op.operands().rev());
+                joins.push(op);
+            }
             Some(op) if op.is(async_::READY) => {}
             _ => found.push(token),
         }
     }
-    found
+    Some((found, joins))
 }
 
 /// Awaits the dependencies of operations right before them.

@@ -15,10 +15,39 @@ use async_mlir::names::{cf, gpu, scf};
 /// Remarks on what is in flight in `block`, in counted form.
 pub(super) fn remark(block: Block<'_>) {
     let ops = block.ops();
-    if !ops.iter().any(|op| op.is(gpux::WGMMA)) {
-        return;
+    if ops.iter().any(|op| op.is(gpux::WGMMA)) {
+        remark_on_sums(&ops);
+        remark_on_calls(&ops);
     }
-    for &op in ops.iter().filter(|op| op.is(gpux::WGMMA)) {
+    if is_left_by_arm(block) {
+        let Some(last) = last_in_flight(block) else { return };
+        let message = "is in flight where the branch ends that it is in: ptxas adds a fence there, or serializes multiplications";
+        let remark = Diagnostic::remark(last.location(), message);
+        remark
+            .note(last.location(), "await it in the branch, or right after it")
+            .emit();
+    } else if hands_on_elsewhere(block)
+        && let Some(last) = last_in_flight(block)
+    {
+        let message = "is in flight where a block hands an accumulator on in another place: ptxas waits for it and moves its registers";
+        Diagnostic::remark(last.location(), message).emit();
+    }
+}
+
+/// The last multiplication that may be in flight where `block` ends, in it or in a loop in it.
+fn last_in_flight(block: Block<'_>) -> Option<Op<'_>> {
+    let ops = block.ops();
+    let left = in_flight(block).left;
+    let direct = ops.iter().rev().find(|op| left.contains_key(op)).copied();
+    direct.or_else(|| {
+        let after_wait = ops.into_iter().rev().take_while(|op| !is_full_wait(*op));
+        after_wait.filter_map(loop_body).find_map(last_in_flight)
+    })
+}
+
+/// Remarks on multiplications among `ops` whose A is a sum in its registers.
+fn remark_on_sums(ops: &[Op<'_>]) {
+    for op in ops.iter().filter(|op| op.is(gpux::WGMMA)) {
         if op.operand(0).defining_op().is_some_and(|a| a.is(gpux::WGMMA)) {
             let message = "multiplies the sum of another multiplication: ptxas serializes them";
             let help = "read it with gpux.read_fragment, and write the numbers with gpux.write_fragment";
@@ -26,20 +55,6 @@ pub(super) fn remark(block: Block<'_>) {
                 .note(op.location(), help)
                 .emit();
         }
-    }
-    let left = in_flight(block).left;
-    let last = ops.iter().rev().find(|op| left.contains_key(op)).copied();
-    remark_on_calls(&ops);
-    let Some(last) = last else { return };
-    if is_left_by_arm(block) {
-        let message = "is in flight where the branch ends that it is in: ptxas adds a fence there, or serializes multiplications";
-        let remark = Diagnostic::remark(last.location(), message);
-        remark
-            .note(last.location(), "await it in the branch, or right after it")
-            .emit();
-    } else if hands_on_elsewhere(block) {
-        let message = "is in flight where a block hands an accumulator on in another place: ptxas waits for it and moves its registers";
-        Diagnostic::remark(last.location(), message).emit();
     }
 }
 
