@@ -115,8 +115,8 @@ impl Pass for GpuxToNvvm {
             .iter()
             .map(|(_, multiplications)| wgmma::unroll(multiplications));
         let unrolled: u64 = unrolled.sum();
-        // It clones operations.
-        let device = if unrolled == 0 {
+        // It clones operations, and moves accumulators.
+        let device = if multiplications.is_empty() {
             device
         } else {
             check_counted(root)?

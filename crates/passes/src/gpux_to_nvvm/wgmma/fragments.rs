@@ -149,6 +149,11 @@ pub(super) fn is_wait(op: Op<'_>) -> bool {
     op.is(gpux::WAIT_GROUP) && is_of_warpgroups(op)
 }
 
+/// Returns true if `op` waits until nothing is in flight.
+pub(super) fn is_full_wait(op: Op<'_>) -> bool {
+    is_wait(op) && op.int_attr(gpux_attr::PENDING) == Some(0)
+}
+
 /// Returns true if `op`, a commit or a wait, is one of this queue.
 pub(super) fn is_of_warpgroups(op: Op<'_>) -> bool {
     op.attr(gpux_attr::QUEUE) == Some(queue_attribute(op.context(), "wgmma"))

@@ -10,7 +10,7 @@
 mod unroll_factor;
 
 use self::unroll_factor::{CarriedValue, CarriedValues, OlderGroups, Update};
-use super::fragments::{InFlight, in_flight, is_commit, is_wait, loop_body};
+use super::fragments::{InFlight, in_flight, is_commit, is_full_wait, is_wait, loop_body};
 use super::registers::Registers;
 use super::{first_addend, is_accumulator};
 use crate::analysis::thread_values::IterArgs;
@@ -35,7 +35,13 @@ pub(in super::super) fn unroll(multiplications: &[Op<'_>]) -> u64 {
     found.sort_by_cached_key(|op| Reverse(op.ancestors().count()));
     let open_groups = leave_groups_open(multiplications);
     let unrolled = found.into_iter().filter_map(|op| {
-        let factor = LoopCarried::of(op)?.values.factor()?;
+        let carried = LoopCarried::of(op)?;
+        let Some(factor) = carried.values.factor() else {
+            if !open_groups {
+                carried.move_complete();
+            }
+            return None;
+        };
         let loops = loops::unroll(op, factor)?;
         // Before a loop around it is unrolled, which clones it.
         if let Some(remainder) = loops.remainder {
@@ -112,14 +118,13 @@ fn settle(remainder: Op<'_>, open_groups: bool) {
     if open_groups || multiplies_after(is_wait) {
         wait_for_all(end, open_groups && multiplies_after(is_commit));
     }
-    for (i, matrix) in end
-        .operands()
-        .enumerate()
+    let places = end.operands().enumerate();
+    let accumulators: Vec<usize> = places
         .filter(|(_, value)| is_accumulator(*value))
-    {
-        if let Some(registers) = Registers::of(matrix.ty(), end.context()) {
-            end.set_operand(i, moved(matrix, &registers, end));
-        }
+        .map(|(place, _)| place)
+        .collect();
+    for place in accumulators {
+        move_to_new_registers(end, place);
     }
 }
 
@@ -139,17 +144,22 @@ fn wait_for_all(op: Op<'_>, open_groups: bool) {
         .before(op);
 }
 
-/// Moves `matrix` to other registers, before `end`: LLVM would move it between multiplications.
-fn moved<'c>(matrix: Value<'c>, registers: &Registers<'c>, end: Op<'c>) -> Value<'c> {
+/// Moves the accumulator that `end`, the end of an iteration, hands on in `place` to other registers before it: LLVM would move it between
+/// multiplications.
+fn move_to_new_registers(end: Op<'_>, place: usize) {
+    let matrix = end.operand(place);
+    let Some(registers) = Registers::of(matrix.ty(), end.context()) else {
+        return;
+    };
     let numbers = OpBuilder::new(gpux::READ_FRAGMENT, end.location())
         .operands(&[matrix])
         .results(&[registers.fragment()])
         .before(end);
-    OpBuilder::new(gpux::WRITE_FRAGMENT, end.location())
+    let written = OpBuilder::new(gpux::WRITE_FRAGMENT, end.location())
         .operands(&[numbers.result(0)])
         .results(&[matrix.ty()])
-        .before(end)
-        .result(0)
+        .before(end);
+    end.set_operand(place, written.result(0));
 }
 
 /// Remarks on what is in flight at the end of `block`, the body of a loop, and goes to another place.
@@ -206,6 +216,22 @@ impl<'c> LoopCarried<'c> {
             older: older(block),
         };
         Some(Self { end, last, values })
+    }
+
+    /// Moves accumulators that go to other places of the loop, if all are complete where an iteration ends and each group is committed in the
+    /// block of its multiplications: moved between multiplications, they would be serialized (C7514).
+    fn move_complete(&self) {
+        let ops = self.end.block().map(Block::ops).unwrap_or_default();
+        let after_wait = ops.iter().rev().take_while(|op| !is_full_wait(**op));
+        let mut after_wait = after_wait.flat_map(|op| op.self_and_nested());
+        if !ops.iter().any(|op| is_full_wait(*op)) || after_wait.any(|op| op.is(gpux::WGMMA)) {
+            return;
+        }
+        let places = self.values.values.iter().enumerate();
+        let to_move = places.filter(|(to, value)| value.from.is_some_and(|from| from != *to));
+        for (place, _) in to_move {
+            move_to_new_registers(self.end, place);
+        }
     }
 
     /// The multiplication that made what is in this place at the end of an iteration, this one or one before.

@@ -4,9 +4,9 @@
 //! branch ends that multiplies and leaves that in flight, where blocks hand accumulators on in other places, where a sum is multiplied as it is, and
 //! around what calls a function in machine code, it adds fences, or serializes (C7510 to C7520).
 
-use super::fragments::{in_flight, is_wait, loop_body};
+use super::fragments::{in_flight, is_full_wait, is_wait, loop_body};
 use super::{first_addend, is_accumulator};
-use async_dialects::names::{gpux, gpux_attr};
+use async_dialects::names::gpux;
 use async_mlir::control_flow::branch_edges;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Definition, Op};
@@ -85,11 +85,6 @@ fn remark_on_calls(ops: &[Op<'_>]) {
                 .emit();
         }
     }
-}
-
-/// Returns true if `op` waits until nothing is in flight.
-fn is_full_wait(op: Op<'_>) -> bool {
-    is_wait(op) && op.int_attr(gpux_attr::PENDING) == Some(0)
 }
 
 /// Returns true if `block` is one of several that an operation may execute, and what it leaves in flight is not awaited next after that,
