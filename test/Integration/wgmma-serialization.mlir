@@ -1,13 +1,13 @@
 // What ptxas says where async-opt remarks on multiplications that it serializes, and that it says nothing where a commit is in the branch
-// that multiplies, and the wait right after it.
+// that multiplies, and the wait right after it, and where accumulators that are complete take turns.
 //
 // RUN: async-opt %s --gpux-lower-to-nvvm="chip=sm_90a format=isa" -o %t.mlir 2>%t.err
 // RUN: FileCheck %s --check-prefix=REMARK --implicit-check-not='remark: is' < %t.err
 // RUN: async-translate --ptx %t.mlir -o %t.ptx
 // RUN: ptxas -arch=sm_90a %t.ptx -o %t.cubin 2>%t.ptxas
-// RUN: FileCheck %s --check-prefix=PTXAS --implicit-check-not="'awaited'" < %t.ptxas
+// RUN: FileCheck %s --check-prefix=PTXAS --implicit-check-not="'awaited'" --implicit-check-not="'complete'" < %t.ptxas
 
-// REMARK: [[#@LINE+44]]:18: remark: is in flight where the branch ends that it is in
+// REMARK: [[#@LINE+61]]:18: remark: is in flight where the branch ends that it is in
 // PTXAS: (C75{{[0-9]+}}) {{.*}} function 'turns'
 
 !tile = memref<64x64xf16, #gpu.address_space<workgroup>>
@@ -35,6 +35,23 @@ gpu.module @k {
     nvgpu.warpgroup.mma.store %e, %out : !acc to !out
     async.await %u
     nvgpu.warpgroup.mma.store %f, %out1 : !acc to !out
+    gpu.return
+  }
+
+  gpu.func @complete(%x: !map, %n: index, %out: !out, %out1: !out) workgroup(%a: !tile) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %l = gpux.tma_load async %x[%c0, %c0], %a : !map, !tile
+    async.await %l
+    %d = nvgpu.warpgroup.generate.descriptor %a, %x : !tile, !map -> !m
+    %zero = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %r, %s = scf.for %i = %c0 to %n step %c1 iter_args(%y = %zero, %z = %zero) -> (!acc, !acc) {
+      %e, %t = gpux.wgmma async %d, %d, %z : !m, !m, !acc
+      async.await %t
+      scf.yield %e, %y : !acc, !acc
+    }
+    nvgpu.warpgroup.mma.store %r, %out : !acc to !out
+    nvgpu.warpgroup.mma.store %s, %out1 : !acc to !out
     gpu.return
   }
 

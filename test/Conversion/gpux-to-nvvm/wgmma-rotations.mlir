@@ -99,7 +99,12 @@ gpu.module @m {
     gpu.return
   }
 
+  // What is complete is moved by the end of the iteration, and not between multiplications.
   // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
+  // CHECK-NOT: nvvm.wgmma
+  // CHECK-COUNT-64: mov.b32
+  // CHECK-NOT: mov.b32
+  // CHECK: scf.yield
   // CHECK-NOT: nvvm.wgmma.wait
   // CHECK-LABEL: gpu.func @nine
   gpu.func @complete(%n: index) kernel {

@@ -151,6 +151,80 @@ gpu.module @m {
 
 !m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+!numbers = vector<1x8x2x2xf32>
+gpu.module @m {
+  // A loop in the branch leaves something in flight.
+  gpu.func @in_flight_after_a_loop(%p: i1, %n: index) kernel {
+    %m = ub.poison : !m
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %r = scf.if %p -> !acc {
+      %s = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c) -> !acc {
+        // expected-note @+2 {{await it in the branch, or right after it}}
+        // expected-remark @+1 {{is in flight where the branch ends that it is in}}
+        %d = gpux.wgmma %m, %m, %x : !m, !m, !acc
+        gpux.commit_group <wgmma>
+        gpux.wait_group <wgmma>, 1
+        scf.yield %d : !acc
+      }
+      scf.yield %s : !acc
+    } else {
+      scf.yield %c : !acc
+    }
+    %e = gpux.wgmma %m, %m, %c : !m, !m, !acc
+    gpux.commit_group <wgmma>
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+
+  // The sum of the iteration before is read, while that of this one is in flight.
+  gpu.func @read_in_the_next_iteration(%n: index) kernel {
+    %m = ub.poison : !m
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %numbers = arith.constant dense<0.0> : !numbers
+    %r, %s = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c, %so_far = %numbers) -> (!acc, !numbers) {
+      %new = nvgpu.warpgroup.mma.init.accumulator -> !acc
+      %d = gpux.wgmma %m, %m, %new : !m, !m, !acc
+      gpux.commit_group <wgmma>
+      gpux.wait_group <wgmma>, 1
+      // expected-note @+2 {{wait for all before, or read it in the iteration that multiplies}}
+      // expected-remark @+1 {{reads a sum that was in flight where the iteration began, and something else still is: ptxas serializes multiplications}}
+      %read = gpux.read_fragment %x : !acc to !numbers
+      %sum = arith.addf %read, %so_far : !numbers
+      scf.yield %d, %sum : !acc, !numbers
+    }
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+
+  // Nothing is in flight where it is read.
+  gpu.func @read_once_all_is_complete(%n: index) kernel {
+    %m = ub.poison : !m
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %numbers = arith.constant dense<0.0> : !numbers
+    %r, %s = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c, %so_far = %numbers) -> (!acc, !numbers) {
+      gpux.wait_group <wgmma>, 0
+      %read = gpux.read_fragment %x : !acc to !numbers
+      %sum = arith.addf %read, %so_far : !numbers
+      %new = nvgpu.warpgroup.mma.init.accumulator -> !acc
+      %d = gpux.wgmma %m, %m, %new : !m, !m, !acc
+      gpux.commit_group <wgmma>
+      scf.yield %d, %sum : !acc, !numbers
+    }
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+}
+
+// -----
+
+!m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 gpu.module @m {
   // The counts that somebody wrote are by a part of the warpgroup.
   gpu.func @divergent() kernel {

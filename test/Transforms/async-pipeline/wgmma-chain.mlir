@@ -39,7 +39,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // What is awaited by a join is awaited.
+  // What is awaited by joins is awaited, also where others join these.
   // CHECK-LABEL: gpu.func @joined
   // CHECK:         scf.for
   // CHECK:           gpux.commit_group <wgmma>
@@ -61,6 +61,8 @@ gpu.module @m {
       %first, %p = gpux.wgmma async %da, %db, %so_far {transpose_b} : !matrix, !matrix, !acc
       %both, %q = gpux.wgmma async %db, %da, %first {transpose_b} : !matrix, !matrix, !acc
       %all = async.join %p, %q
+      %again = async.join %all, %q
+      async.await %again
       async.await %all
       scf.yield %both : !acc
     } {async.num_stages = 3}

@@ -135,6 +135,28 @@ gpu.module @m {
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 
 gpu.module @m {
+  gpu.func @two_warps(%a: !m) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %thread = gpu.thread_id x
+    %first = arith.cmpi ult, %thread, %c64 : index
+    scf.if %first {
+      // expected-note@+2 {{a warpgroup is four warps, the first of which is a multiple of four: let the role be of these}}
+      // expected-error@+1 {{has to be executed by whole warpgroups, but is by warps 0 and 1 alone}}
+      %d, %t = gpux.wgmma async %a, %a, %c : !m, !m, !acc
+      async.await %t
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+
+gpu.module @m {
   // expected-note@+1 {{make the block larger, or let only whole warpgroups come by, with an scf.if on the number of the warp}}
   gpu.func @five_warps(%a: !m) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc

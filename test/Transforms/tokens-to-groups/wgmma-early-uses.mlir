@@ -19,6 +19,29 @@ func.func @in_time(%a: !m, %c: !acc, %out: memref<64x64xf32>, %p: i1) {
   return
 }
 
+// What is added to in a branch is of the same iteration.
+func.func @in_a_branch_of_its_iteration(%a: !m, %c: !acc, %n: index, %p: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %c) -> (!acc) {
+    %e = scf.if %p -> !acc {
+      %d, %t = gpux.wgmma async %a, %a, %s : !m, !m, !acc
+      %e, %u = scf.if %p -> (!acc, !async.token) {
+        %f, %v = gpux.wgmma async %a, %a, %d : !m, !m, !acc
+        scf.yield %f, %v : !acc, !async.token
+      } else {
+        scf.yield %d, %t : !acc, !async.token
+      }
+      async.await %u
+      scf.yield %e : !acc
+    } else {
+      scf.yield %s : !acc
+    }
+    scf.yield %e : !acc
+  }
+  return
+}
+
 // -----
 
 !m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>

@@ -5,7 +5,8 @@
 //! (C7506 to C7520). Unrolled as often as it takes until each is in its place again (modulo variable expansion: Lam, PLDI 1988), the loop
 //! moves nothing. The iterations that are left over after the unrolled loop are few: each of them waits for all that is in flight.
 //!
-//! A loop that can't be unrolled, or would have to be unrolled too often, stays as it is: a remark says so.
+//! A loop that can't be unrolled, or would have to be unrolled too often, stays as it is: a remark says so. Where all are complete at the end of
+//! an iteration, those that change places are moved there.
 
 mod unroll_factor;
 

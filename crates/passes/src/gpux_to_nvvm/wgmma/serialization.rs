@@ -1,16 +1,16 @@
 //! Remarks on multiplications in flight where `ptxas` waits for them, or has them wait for each other, which PTX does not ask for.
 //!
 //! It keeps an accumulator in flight in its registers through straight code and around a loop that hands it on in its place. Where a
-//! branch ends that multiplies and leaves that in flight, where blocks hand accumulators on in other places, where a sum is multiplied as it is, and
-//! around what calls a function in machine code, it adds fences, or serializes (C7510 to C7520).
+//! branch ends that multiplies and leaves that in flight, where blocks hand accumulators on in other places, where a sum is multiplied as it is,
+//! where one is read that was in flight around a loop while another one is, and around what calls a function in machine code, it adds fences, or serializes (C7510 to C7520).
 
 use super::fragments::{in_flight, is_full_wait, is_wait, loop_body};
 use super::{first_addend, is_accumulator};
 use async_dialects::names::gpux;
 use async_mlir::control_flow::branch_edges;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::ir::{Block, Definition, Op};
-use async_mlir::names::{cf, gpu, scf};
+use async_mlir::ir::{Block, Definition, Op, Value};
+use async_mlir::names::{cf, gpu, nvgpu, scf};
 
 /// Remarks on what is in flight in `block`, in counted form.
 pub(super) fn remark(block: Block<'_>) {
@@ -18,6 +18,7 @@ pub(super) fn remark(block: Block<'_>) {
     if ops.iter().any(|op| op.is(gpux::WGMMA)) {
         remark_on_sums(&ops);
         remark_on_calls(&ops);
+        remark_on_reads(block, &ops);
     }
     if is_left_by_arm(block) {
         let Some(last) = last_in_flight(block) else { return };
@@ -87,6 +88,38 @@ fn remark_on_calls(ops: &[Op<'_>]) {
     }
 }
 
+/// Remarks on reads among `ops`, those of `block`, of what was in flight where an iteration began, where something else still is.
+fn remark_on_reads<'c>(block: Block<'c>, ops: &[Op<'c>]) {
+    let Some(end) = end_of_iteration(block) else {
+        return;
+    };
+    let left = in_flight(block).left;
+    let first = block.args().count().saturating_sub(end.num_operands());
+    let crosses = |value: Value<'c>| match value.definition() {
+        Definition::Argument(home, at) if home == block && is_accumulator(value) && at >= first => {
+            let next = end.operand(at - first).defining_op();
+            next.is_some_and(|op| left.contains_key(&op))
+        }
+        _ => false,
+    };
+    let reads = ops.iter().take_while(|op| !is_full_wait(**op));
+    let mut reads = reads.filter(|op| op.is(gpux::READ_FRAGMENT) || op.is(nvgpu::WARPGROUP_MMA_STORE));
+    if let Some(read) = reads.find(|op| crosses(op.operand(0))) {
+        let message = "reads a sum that was in flight where the iteration began, and something else still is: ptxas serializes \
+                       multiplications";
+        let help = "wait for all before, or read it in the iteration that multiplies";
+        Diagnostic::remark(read.location(), message)
+            .note(read.location(), help)
+            .emit();
+    }
+}
+
+/// The terminator of `block` if it is the body of a loop.
+fn end_of_iteration(block: Block<'_>) -> Option<Op<'_>> {
+    let is_body = block.parent_op().and_then(loop_body) == Some(block);
+    is_body.then(|| block.terminator())?
+}
+
 /// Returns true if `block` is one of several that an operation may execute, and what it leaves in flight is not awaited next after that,
 /// or accumulators take turns after the wait: `ptxas` moves them before it.
 fn is_left_by_arm(block: Block<'_>) -> bool {
@@ -101,9 +134,7 @@ fn is_left_by_arm(block: Block<'_>) -> bool {
 
 /// Returns true if `block`, the body of a loop, hands one of its arguments on as another one, and both are accumulators.
 fn has_turns(block: Block<'_>) -> bool {
-    let end = block.parent_op().filter(|op| loop_body(*op) == Some(block));
-    let end = end.and_then(|_| block.terminator());
-    let mut handed_on = end.into_iter().flat_map(|end| {
+    let mut handed_on = end_of_iteration(block).into_iter().flat_map(|end| {
         let first = block.args().count().saturating_sub(end.num_operands());
         end.operands()
             .enumerate()
