@@ -118,10 +118,8 @@ fn adds_again<'c>(op: Op<'c>, accumulator: Value<'c>) -> bool {
         Definition::Result(by, _) => by.parent(),
         Definition::Argument(block, _) => block.parent_op(),
     };
-    let between = op.ancestors().take_while(|around| Some(*around) != home);
-    between
-        .into_iter()
-        .any(|around| region_op_kind(around) == Some(RegionOpKind::Loop))
+    let mut between = op.ancestors().take_while(|around| Some(*around) != home);
+    between.any(|around| region_op_kind(around) == Some(RegionOpKind::Loop))
 }
 
 /// A multiplication that what `user` uses may be the result of.

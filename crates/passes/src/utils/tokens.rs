@@ -149,13 +149,12 @@ fn absorb_joins(op: Op<'_>) {
 }
 
 /// Puts an await of `tokens` in the place of the await `op`, in upstream's dialect as well: [`restore_upstream_awaits`] then is due.
-pub(crate) fn await_all<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
+pub(crate) fn await_all<'c>(op: Op<'c>, tokens: &[Value<'c>]) {
     let whole = OpBuilder::new(async_::AWAIT, op.location())
         .operands(tokens)
         .before(op);
     whole.copy_discardable_attrs(op);
     op.erase();
-    whole
 }
 
 /// Makes each await of `function` one of one token if it is one of upstream's dialect.
