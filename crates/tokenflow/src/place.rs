@@ -12,10 +12,13 @@
 
 mod all_complete;
 mod balance;
+mod candidate;
+mod commit_counts;
 mod concatenation;
 mod constant_distance;
 mod diamond;
 mod form_groups;
+mod forms;
 mod incremental;
 mod legality;
 mod move_effect;
@@ -88,9 +91,9 @@ impl<'p> Placer<'p> {
                 let start = placer.solve(points.canonical(&from.commits));
                 let options = placer.allowed(options);
                 (start.uncovered == base.uncovered).then(|| {
-                    placer
-                        .search(start, &points, &options, &mut Seen::default(), false)
-                        .solution
+                    let start = placer.candidate(start, false, &points, &options);
+                    let found = placer.search(start, &points, &options, &mut Seen::default());
+                    found.best.solution
                 })
             })
             .collect()

@@ -1,62 +1,27 @@
 //! `balance`: makes all arms of a branch commit equally many groups.
 //!
-//! A diamond is *on* in one of two forms. **Sunk**: the last commit of every arm is replaced by one
-//! commit after the meeting point, and arms with fewer groups start with empty ones. That is the
-//! form wanted, since the hardware counts commits per converged group of a warp. **Padded**: commits
-//! stay in the arms, because an await in an arm needs one, and arms with fewer groups start with
-//! empty ones.
-//!
-//! All diamonds are turned on, inner ones first; those whose arms were not equal before and whose
+//! All diamonds are turned on (see [`super::forms`]), inner ones first; those whose arms were not equal before and whose
 //! equality makes no await force less are turned off again. If all at once make some await force
 //! more, they are turned on one by one instead.
 
 use super::QueuePlacer;
-use super::diamond::{ArmCommit, CommitCounts, Diamond, GraphDiamonds, total};
+use super::commit_counts::CommitCounts;
+use super::diamond::{Diamond, GraphDiamonds};
+use super::forms::{AppliedForms, BalanceEffect, ColumnSlots, Form};
 use super::incremental::{Change, IncrementalSolver, TrialResult};
 use super::needed_groups::NeededGroups;
 use crate::counts::QueueSolution;
 use crate::program::{Await, Commits, Graph, Item, Slot};
-use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 
 /// Up to so many diamonds, debug builds check whether each that is said to be needed is.
 const CHECKED: usize = 64;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
-    Off,
-    Sunk,
-    Padded,
-}
-
-/// What became of a diamond in a rendering.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum BalanceEffect {
-    /// Nothing to do: no arm commits, or the diamond is off.
-    None,
-    /// The arms were equal; their last commit was moved after the meeting point.
-    Moved,
-    /// The arms are equal now and were not before.
-    Evened,
-    /// The arms can't be made equal because of a loop of unknown trip count in one of them.
-    Uneven,
-}
-
-/// Commits that stand in the arms of one diamond, at the same place counted from the end: they
-/// exist in all arms or in none.
-pub(super) type ColumnSlots = Vec<Slot>;
 
 pub(super) struct Balanced {
     pub solution: QueueSolution,
     pub columns: Vec<ColumnSlots>,
     /// True if balancing has changed commits, and no solution whatsoever is known to force less.
     pub forces_least: bool,
-}
-
-pub(super) struct AppliedForms {
-    pub commits: Commits,
-    pub effects: Vec<BalanceEffect>,
-    columns: Vec<ColumnSlots>,
 }
 
 struct Trial {
@@ -244,58 +209,6 @@ impl QueuePlacer<'_> {
             incremental,
         })
     }
-
-    /// Works out the commits for the given forms.
-    pub(super) fn apply_forms(
-        &self,
-        graphs: &[GraphDiamonds],
-        base: &Commits,
-        forms: &[Form],
-    ) -> AppliedForms {
-        let mut rendered = AppliedForms::new(base);
-        self.apply_forms_to(graphs, forms, &mut self.no_counts(), &mut rendered);
-        rendered
-    }
-
-    /// Brings diamonds into the given forms; `committed` may know the graphs inside of them.
-    fn apply_forms_to(
-        &self,
-        graphs: &[GraphDiamonds],
-        forms: &[Form],
-        committed: &mut CommitCounts,
-        rendered: &mut AppliedForms,
-    ) {
-        rendered.effects.reserve(forms.len());
-        rendered.columns.reserve(forms.len());
-        let mut forms = forms.iter();
-        for graph in graphs {
-            for (diamond, form) in graph.diamonds.iter().zip(&mut forms) {
-                let effect = apply(diamond, *form, self.max_padding, committed, rendered);
-                rendered.effects.push(effect);
-            }
-            committed.note(graph.graph, graph.info, &rendered.commits);
-        }
-    }
-
-    fn no_counts(&self) -> CommitCounts {
-        CommitCounts {
-            queue: self.queue,
-            graphs: vec![None; self.program_info.graphs],
-            diamonds: FxHashMap::default(),
-            unbounded: vec![false; self.program_info.graphs],
-        }
-    }
-}
-
-impl AppliedForms {
-    /// No diamond is in its form yet.
-    fn new(commits: &Commits) -> Self {
-        Self {
-            commits: commits.clone(),
-            effects: Vec::new(),
-            columns: Vec::new(),
-        }
-    }
 }
 
 /// Turns off single diamonds of a rendering: only the graphs in the same step of the body have to be rendered anew.
@@ -376,121 +289,4 @@ fn holds(diamond: &Diamond, w: Await) -> bool {
         .iter()
         .flat_map(|arm| &arm.spine)
         .any(|&b| inside(diamond.graph, b))
-}
-
-/// Brings one diamond into its form.
-fn apply(
-    diamond: &Diamond,
-    form: Form,
-    max_padding: u32,
-    committed: &mut CommitCounts,
-    rendered: &mut AppliedForms,
-) -> BalanceEffect {
-    let key = (diamond.info.id, diamond.head);
-    committed.diamonds.insert(key, None);
-    let arms = diamond.arms.iter();
-    let arms: Vec<Option<Vec<ArmCommit>>> = arms
-        .map(|arm| committed.arm(diamond, arm, &rendered.commits))
-        .collect();
-    if arms.iter().any(Option::is_none) {
-        let unbounded = committed.is_unbounded(diamond);
-        return if unbounded {
-            BalanceEffect::Uneven
-        } else {
-            BalanceEffect::None
-        };
-    }
-    let mut arms: Vec<Vec<ArmCommit>> = arms.into_iter().flatten().collect();
-    let Some(totals) = arms.iter().map(|arm| total(arm)).collect::<Option<Vec<u64>>>() else {
-        return BalanceEffect::None;
-    };
-    let equal = totals.iter().all(|&n| n == totals[0]);
-    let most = totals.iter().copied().max().unwrap_or(0);
-    if equal {
-        committed.diamonds.insert(key, Some(most));
-    }
-    if form == Form::Off || most == 0 {
-        return BalanceEffect::None;
-    }
-    // Where the last commits can't be moved, the arms are padded.
-    let sunk = (form == Form::Sunk)
-        .then(|| Some((last_commits(&arms)?, diamond.after?)))
-        .flatten();
-    let mut kept = totals;
-    if sunk.is_some() {
-        for (arm, n) in arms.iter_mut().zip(&mut kept) {
-            arm.pop();
-            *n = n.saturating_sub(1);
-        }
-    } else if equal {
-        return BalanceEffect::None;
-    }
-    let pads = padding(&kept, max_padding);
-    let starts: Vec<Option<Slot>> = diamond.arms.iter().map(|arm| arm.start).collect();
-    let no_place = |(start, &pad): (&Option<Slot>, &u32)| pad > 0 && start.is_none();
-    if starts.iter().zip(&pads).any(no_place) {
-        return BalanceEffect::None;
-    }
-    if let Some((moved, after)) = sunk {
-        for slot in &moved {
-            rendered.commits[slot.0 as usize] -= 1;
-        }
-        rendered.commits[after.0 as usize] += 1;
-    }
-    for (start, &pad) in starts.iter().zip(&pads) {
-        if let Some(start) = start {
-            rendered.commits[start.0 as usize] += pad;
-        }
-    }
-    rendered.columns.extend(columns(&arms, &starts, &pads));
-    committed.diamonds.insert(key, Some(most));
-    if equal {
-        BalanceEffect::Moved
-    } else {
-        BalanceEffect::Evened
-    }
-}
-
-/// Returns how many empty groups each arm gets, so that all commit as many as the one that commits most.
-fn padding(totals: &[u64], max_padding: u32) -> Vec<u32> {
-    let most = totals.iter().copied().max().unwrap_or(0);
-    let missing = totals
-        .iter()
-        .map(|n| u32::try_from(most - n).unwrap_or(max_padding));
-    missing.map(|n| n.min(max_padding)).collect()
-}
-
-/// Returns the last commit of every arm that has one, if all of them can be moved.
-fn last_commits(arms: &[Vec<ArmCommit>]) -> Option<Vec<Slot>> {
-    let last = arms.iter().filter_map(|arm| arm.last());
-    last.map(|column| match column {
-        ArmCommit::Movable(slot) => Some(*slot),
-        ArmCommit::Fixed(_) => None,
-    })
-    .collect()
-}
-
-/// Returns the places, counted from the arms' ends, at which every arm has a commit of its own or an
-/// empty one at its start.
-fn columns(arms: &[Vec<ArmCommit>], starts: &[Option<Slot>], pads: &[u32]) -> Vec<ColumnSlots> {
-    let height = arms.iter().map(Vec::len).max().unwrap_or(0);
-    let mut columns = Vec::new();
-    for i in 0..height {
-        let column: Option<ColumnSlots> = arms
-            .iter()
-            .zip(starts.iter().zip(pads))
-            .map(|(arm, (&start, &pad))| match arm.len().checked_sub(i + 1) {
-                Some(at) => match arm[at] {
-                    ArmCommit::Movable(slot) => Some(slot),
-                    ArmCommit::Fixed(_) => None,
-                },
-                None => start.filter(|_| i - arm.len() < pad as usize),
-            })
-            .collect();
-        match column {
-            Some(column) => columns.push(column),
-            None => break,
-        }
-    }
-    columns
 }

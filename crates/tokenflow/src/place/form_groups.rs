@@ -21,7 +21,7 @@ use crate::program_info::{GraphInfo, defs};
 use crate::straight_line::differences;
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Rounds of putting classes back before giving up on all that are left.
@@ -35,10 +35,8 @@ struct Unit {
     /// Where one commit fewer is made.
     slots: Vec<Slot>,
     class: usize,
-    /// The operations between each commit and the next one.
-    next: Vec<Site>,
-    /// The awaits between them.
-    awaits: Vec<Range<u32>>,
+    /// What lies between each commit and the next one.
+    gaps: Vec<Gap>,
     /// True if such a unit is tried on its own only.
     alone: bool,
 }
@@ -193,7 +191,7 @@ impl QueuePlacer<'_> {
         let open: BTreeSet<u32> = new.map(|w| w.0).collect();
         if !open.is_empty() {
             let met = |range: &Range<u32>| !range.is_empty() && open.range(range.clone()).next().is_some();
-            let blamed = live().filter(|unit| unit.awaits.iter().any(met));
+            let blamed = live().filter(|unit| unit.gaps.iter().any(|gap| met(&gap.awaits)));
             return Some(blamed.map(|unit| unit.class).collect());
         }
         let comparison = self.compare(base, solution);
@@ -205,7 +203,8 @@ impl QueuePlacer<'_> {
         for site in comparison.more.values().flat_map(|sites| sites.iter().take(most)) {
             forced[site.0 as usize] = true;
         }
-        let blamed = live().filter(|unit| unit.next.iter().any(|site| forced[site.0 as usize]));
+        let is_forced = |gap: &Gap| gap.sites.iter().any(|site| forced[site.0 as usize]);
+        let blamed = live().filter(|unit| unit.gaps.iter().any(is_forced));
         Some(blamed.map(|unit| unit.class).collect())
     }
 
@@ -215,7 +214,7 @@ impl QueuePlacer<'_> {
             placer: self,
             base,
             token_classes: self.token_classes(),
-            gaps: BTreeMap::new(),
+            gaps: Vec::new(),
         };
         finder.graph(&self.program.body, &self.program_info.root);
         finder.into_units(columns)
@@ -274,7 +273,8 @@ struct Finder<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
     base: &'a QueueSolution,
     token_classes: &'a TokenClasses,
-    gaps: BTreeMap<Slot, Gap>,
+    /// The gap after the commit at a slot.
+    gaps: Vec<(Slot, Gap)>,
 }
 
 impl Finder<'_, '_> {
@@ -335,14 +335,14 @@ impl Finder<'_, '_> {
                 && let Some((slot, mut gap)) = open.take()
             {
                 gap.end = if barrier { End::Barrier } else { End::Commit };
-                self.gaps.insert(slot, gap);
+                self.gaps.push((slot, gap));
             }
             if let Some(slot) = slot {
                 open = Some(start(slot, token_of(item), *next_await));
             }
         }
         if let Some((slot, gap)) = open {
-            self.gaps.insert(slot, gap);
+            self.gaps.push((slot, gap));
         }
     }
 
@@ -376,16 +376,21 @@ impl Finder<'_, '_> {
 
     fn into_units(mut self, columns: &[Vec<Slot>]) -> (Vec<Unit>, usize) {
         let mut gaps = std::mem::take(&mut self.gaps);
+        gaps.sort_unstable_by_key(|(slot, _)| *slot);
+        let slots: Vec<Slot> = gaps.iter().map(|(slot, _)| *slot).collect();
+        let mut gaps: Vec<Option<Gap>> = gaps.into_iter().map(|(_, gap)| Some(gap)).collect();
         let mut keyed = Vec::new();
         for (i, column) in columns.iter().enumerate() {
-            let parts: Vec<Gap> = column.iter().filter_map(|slot| gaps.remove(slot)).collect();
+            let places = column.iter().filter_map(|slot| slots.binary_search(slot).ok());
+            let parts: Vec<Gap> = places.filter_map(|place| gaps[place].take()).collect();
             if parts.is_empty() || parts.iter().any(|gap| gap.end == End::Barrier) {
                 continue;
             }
             let key = parts.iter().find_map(|gap| self.key(gap));
             keyed.push((key.unwrap_or(Key::Column(i)), column.clone(), parts));
         }
-        for (slot, gap) in gaps {
+        for (slot, gap) in slots.into_iter().zip(gaps) {
+            let Some(gap) = gap else { continue };
             let key = match (gap.end, gap.before) {
                 (End::Commit, Some(_)) => self.key(&gap),
                 _ => Some(Key::Alone(slot)),
@@ -399,8 +404,7 @@ impl Finder<'_, '_> {
                 slots,
                 class: *classes.entry(key).or_insert(count),
                 alone: matches!(key, Key::Alone(_)),
-                awaits: gaps.iter().map(|gap| gap.awaits.clone()).collect(),
-                next: gaps.into_iter().flat_map(|gap| gap.sites).collect(),
+                gaps,
             }
         });
         (units.collect(), classes.len())

@@ -92,6 +92,7 @@ impl<'a> Legality<'a> {
             placer: self.placer,
             commits,
             known: std::mem::take(&mut self.known),
+            blocks: Vec::new(),
             out: std::mem::take(&mut self.out),
         };
         let open = match line.step(self.placer.program, &self.placer.program_info, step) {

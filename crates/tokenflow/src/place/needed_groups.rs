@@ -14,13 +14,12 @@ use super::queue_placer::touches;
 use crate::counts::{Count, QueueSolution};
 use crate::program::{Item, Queue, Slot, Token};
 use crate::straight_line::{Step, StraightLine};
-use rustc_hash::FxHashMap;
 
 /// The groups that steps of a straight line commit at their ends.
 pub(super) struct NeededGroups {
     groups: Vec<Group>,
-    /// The group that is committed at a slot.
-    by_slot: FxHashMap<usize, usize>,
+    /// For each slot, the group that is committed there, plus one, or 0.
+    by_slot: Vec<u32>,
 }
 
 /// A group, and what is known of the awaits that have to complete it and nothing after it.
@@ -37,9 +36,7 @@ impl NeededGroups {
     /// Returns true if no solution without the commit at `slot` is as good, whatever else it leaves out: some await would complete
     /// more, or an open group.
     pub fn need(&self, slot: Slot) -> bool {
-        let Some(&group) = self.by_slot.get(&(slot.0 as usize)) else {
-            return false;
-        };
+        let Some(group) = self.at(slot) else { return false };
         self.groups[group].in_flight.is_some_and(|(least, _)| {
             // With none in flight, the await comes before the next commit.
             least == 0 || self.groups[group + 1].has_operations
@@ -48,8 +45,12 @@ impl NeededGroups {
 
     /// Returns true if some await completes more once a path has no commit at `slot`, and others do.
     pub fn need_on_all_paths(&self, slot: Slot) -> bool {
-        let group = self.by_slot.get(&(slot.0 as usize));
-        group.is_some_and(|group| self.groups[*group].is_left_in_flight)
+        self.at(slot)
+            .is_some_and(|group| self.groups[group].is_left_in_flight)
+    }
+
+    fn at(&self, slot: Slot) -> Option<usize> {
+        (self.by_slot[slot.0 as usize] as usize).checked_sub(1)
     }
 }
 
@@ -65,7 +66,7 @@ impl QueuePlacer<'_> {
             group_of: vec![0; self.program.tokens as usize],
             found: NeededGroups {
                 groups: Vec::new(),
-                by_slot: FxHashMap::default(),
+                by_slot: vec![0; self.program.slots as usize],
             },
             open: Group::default(),
             first: 0,
@@ -145,8 +146,9 @@ impl Reader<'_> {
             self.first = self.found.groups.len();
             self.open = Group::default();
         } else if let Some(slot) = after.filter(|slot| commits[*slot] > 0) {
-            self.found.by_slot.insert(slot, self.found.groups.len());
             self.found.groups.push(std::mem::take(&mut self.open));
+            // There are no more groups than slots.
+            self.found.by_slot[slot] = u32::try_from(self.found.groups.len()).unwrap_or(0);
         }
     }
 

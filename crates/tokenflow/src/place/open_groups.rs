@@ -125,6 +125,7 @@ impl QueuePlacer<'_> {
             placer: self,
             commits,
             known: vec![[None; OpenGroup::SETS]; self.program_info.graphs],
+            blocks: Vec::new(),
             out: OpenGroups {
                 at: vec![OpenGroup::default(); commits.len()],
                 given: OpenGroup::default(),
@@ -164,15 +165,6 @@ impl QueuePlacer<'_> {
             })
             .collect()
     }
-
-    /// Returns how many of the commits are always empty, where the options allow any.
-    pub(super) fn padded(&self, commits: &Commits, options: &Options) -> u64 {
-        if options.balance {
-            self.padding(commits).into_iter().map(u64::from).sum()
-        } else {
-            0
-        }
-    }
 }
 
 pub(super) struct Run<'a> {
@@ -180,6 +172,9 @@ pub(super) struct Run<'a> {
     pub commits: &'a Commits,
     /// For each graph and set on entry, the set on exit.
     pub known: Vec<[Option<OpenGroup>; OpenGroup::SETS]>,
+    /// For each block of the current graph, and before them those of the graphs around it: the set on entry, and whether
+    /// the block has been run with it.
+    pub blocks: Vec<(OpenGroup, bool)>,
     pub out: OpenGroups,
 }
 
@@ -189,19 +184,21 @@ impl Run<'_> {
             return known;
         }
         let mut exit = OpenGroup::default();
-        let mut states = vec![OpenGroup::default(); graph.blocks.len()];
-        let mut run = vec![false; graph.blocks.len()];
-        if let Some(first) = states.first_mut() {
-            *first = entry;
+        let first = self.blocks.len();
+        let added = first + graph.blocks.len();
+        self.blocks.resize(added, (OpenGroup::default(), false));
+        if let Some((open, _)) = self.blocks.get_mut(first) {
+            *open = entry;
         }
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for &b in &info.sequence {
-                if !states[b].reached() || std::mem::replace(&mut run[b], true) {
+                let (open, run) = &mut self.blocks[first + b];
+                if !open.reached() || std::mem::replace(run, true) {
                     continue;
                 }
-                let block = &graph.blocks[b];
-                let mut open = self.slot(block.start, states[b]);
+                let (block, open) = (&graph.blocks[b], *open);
+                let mut open = self.slot(block.start, open);
                 let mut inner = info.blocks[b].inner.iter();
                 for item in &block.items {
                     open = self.item(item, &mut inner, open);
@@ -213,8 +210,9 @@ impl Run<'_> {
                     match edge.to {
                         Target::Exit => _ = exit.join(open),
                         Target::Block(to) => {
-                            if states[to].join(open) {
-                                run[to] = false;
+                            let (known, run) = &mut self.blocks[first + to];
+                            if known.join(open) {
+                                *run = false;
                                 changed = true;
                             }
                         }
@@ -222,6 +220,7 @@ impl Run<'_> {
                 }
             }
         }
+        self.blocks.truncate(first);
         self.known[info.id][usize::from(entry.0)] = Some(exit);
         exit
     }

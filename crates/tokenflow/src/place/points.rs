@@ -40,9 +40,20 @@ pub(super) struct Points {
     pub candidates: Vec<Slot>,
 }
 
-/// What placements that force the same are chosen by: commits where threads may diverge, commits that come later than
-/// the last operation of their group, commits that are always empty, commits executed, places.
-pub(super) type Rank = (u64, u64, u64, u64, Vec<u32>);
+/// What placements that force the same are chosen by; the least is best.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Rank {
+    /// Commits where threads may diverge.
+    divergent: u64,
+    /// Commits that come later than the last operation of their group.
+    late: u64,
+    /// Commits that are always empty.
+    pub empty: u64,
+    /// About how many commits are executed.
+    executed: u64,
+    /// The places of the commits in the list of points.
+    places: Vec<u32>,
+}
 
 impl Points {
     /// Moves each commit to the first slot of its point; one that is never executed goes.
@@ -55,27 +66,25 @@ impl Points {
         moved
     }
 
-    /// Returns `solution` with each commit where its point begins.
-    pub fn start(&self, solution: &QueueSolution) -> QueueSolution {
-        QueueSolution {
-            commits: self.canonical(&solution.commits),
-            ..solution.clone()
-        }
-    }
-
-    /// Returns what a placement is worth among those that force the same; the least is best. `padding` says how many of
-    /// the commits are always empty.
-    pub fn rank(&self, commits: &Commits, padding: u64) -> Rank {
-        let (mut divergent, mut late, mut executed, mut places) = (0, 0, 0_u64, Vec::new());
+    /// Returns what a placement is worth among those that force the same. `empty` says how many of the commits are always
+    /// empty.
+    pub fn rank(&self, commits: &Commits, empty: u64) -> Rank {
+        let mut rank = Rank {
+            divergent: 0,
+            late: 0,
+            empty,
+            executed: 0,
+            places: Vec::new(),
+        };
         for (i, point) in (0..).zip(&self.list) {
             for _ in 0..commits[point.slot.0 as usize] {
-                divergent += u64::from(point.divergent);
-                late += u64::from(point.late);
-                executed = executed.saturating_add(point.weight);
-                places.push(i);
+                rank.divergent += u64::from(point.divergent);
+                rank.late += u64::from(point.late);
+                rank.executed = rank.executed.saturating_add(point.weight);
+                rank.places.push(i);
             }
         }
-        (divergent, late, padding, executed, places)
+        rank
     }
 
     /// Returns true if changes of `commits`, whose rank is `rank`, certainly give a greater one. Nothing is said of changes
@@ -90,7 +99,7 @@ impl Points {
             late += if point.late { more } else { 0 };
             executed += i128::from(more) * i128::from(point.weight);
         }
-        let none_is_empty = rank.2 == 0 && rank.3 < u64::MAX;
+        let none_is_empty = rank.empty == 0 && rank.executed < u64::MAX;
         (divergent, late).cmp(&(0, 0)).then(if none_is_empty {
             executed.cmp(&0)
         } else {
@@ -302,10 +311,10 @@ mod tests {
         let weights: Vec<u64> = points.list.iter().map(|point| point.weight).collect();
         // Before everything, after the copy, in the loop, after it, after the await.
         assert!(weights.contains(&UNKNOWN_TRIP) && weights[0] == 1, "{weights:?}");
-        let rank = |slot: Slot, padding: u64| {
+        let rank = |slot: Slot, empty: u64| {
             let mut commits = vec![0; program.slots as usize];
             commits[slot.0 as usize] = 1;
-            points.rank(&commits, padding)
+            points.rank(&commits, empty)
         };
         let place = |late: bool, weight: u64| {
             let mut found = points

@@ -2,10 +2,10 @@
 //! the commits that nothing dominates, with their solution.
 
 use super::balance::Balanced;
+use super::candidate::Candidate;
 use super::diamond::{GraphDiamonds, diamonds};
 use super::incremental::KnownRun;
 use super::open_groups::OpenGroups;
-use super::points::Points;
 use super::search::Seen;
 use super::token_classes::TokenClasses;
 use crate::automaton::{Automaton, Body};
@@ -124,11 +124,15 @@ impl<'p> QueuePlacer<'p> {
         let points = self.points(base);
         let mut seen = Seen::default();
         // Each option goes on from what the options before it give, and so forces no more.
-        let mut go_on = |from: QueueSolution, seeds: &[QueueSolution], options: &Options, is_least: bool| {
-            let from = self.better_of(from, seeds, &points, options);
-            let found = self.search(from, &points, options, &mut seen, is_least);
+        let mut go_on = |from: Candidate, seeds: Vec<(QueueSolution, bool)>, options: &Options| {
+            let mut best = from.ranked_by(options);
+            for (seed, is_least) in seeds {
+                let seed = self.candidate(seed, is_least, &points, options);
+                best = self.better_of(best, seed, options);
+            }
+            let found = self.search(best, &points, options, &mut seen);
             placed.spent |= found.spent;
-            found.solution
+            found.best
         };
         let plain = Options {
             form_groups: false,
@@ -139,32 +143,37 @@ impl<'p> QueuePlacer<'p> {
         let base_is_least = self.has_constant_distances(base);
         let even = base_is_least && graphs.iter().all(|graph| graph.diamonds.is_empty());
         let balanced = (options.balance && !even).then(|| self.balance(&graphs, base));
-        let is_least = base_is_least || balanced.as_ref().is_some_and(|balanced| balanced.forces_least);
-        let mut best = points.start(base);
-        if !balanced.as_ref().is_some_and(|balanced| balanced.forces_least) {
-            best = go_on(best, &[], &plain, is_least);
+        let balanced_is_least = balanced.as_ref().is_some_and(|balanced| balanced.forces_least);
+        let mut best = self.candidate(base.clone(), base_is_least, &points, &plain);
+        if !balanced_is_least {
+            best = go_on(best, Vec::new(), &plain);
         }
         if let Some(balanced) = &balanced {
             let balance = Options {
                 balance: true,
                 ..plain
             };
-            let mut seeds = vec![balanced.solution.clone()];
-            if !balanced.forces_least {
-                seeds.extend(self.commit_before(base, &balance));
+            let mut seeds = vec![(balanced.solution.clone(), balanced_is_least)];
+            if !balanced_is_least {
+                let before = self.commit_before(base, &balance);
+                seeds.extend(before.map(|before| (before, base_is_least)));
             }
-            best = go_on(best, &seeds, &balance, is_least);
+            best = go_on(best, seeds, &balance);
         }
-        let ungrouped = best.clone();
+        let ungrouped = best.solution.clone();
         if options.form_groups {
-            let mut seeds = vec![self.grouped(&graphs, base, balanced.as_ref())];
+            // Groups force no more than what they are made of.
+            let grouped = self.grouped(&graphs, base, balanced.as_ref());
+            let mut seeds = vec![(grouped, balanced_is_least || base_is_least)];
             let staged = self.stage(base, options);
             if staged.commits != base.commits {
                 let balanced = options.balance.then(|| self.balance(&graphs, &staged));
-                seeds.push(self.grouped(&graphs, &staged, balanced.as_ref()));
+                let grouped = self.grouped(&graphs, &staged, balanced.as_ref());
+                seeds.push((grouped, base_is_least));
             }
-            best = go_on(best, &seeds, options, is_least);
+            best = go_on(best, seeds, options);
         }
+        let best = best.solution;
         if options.balance {
             placed.uneven = self.uneven(&graphs, &best);
         }
@@ -184,36 +193,6 @@ impl<'p> QueuePlacer<'p> {
             Some(balanced) => self.form_groups_balanced(graphs, base, balanced),
             None => self.form_groups(base, &[]),
         }
-    }
-
-    /// Returns the best of `start` and those of `others` that force no more.
-    fn better_of(
-        &self,
-        start: QueueSolution,
-        others: &[QueueSolution],
-        points: &Points,
-        options: &Options,
-    ) -> QueueSolution {
-        let mut best = start;
-        for other in others {
-            let other = points.start(other);
-            let padding = self.padding(&other.commits);
-            if other.commits == best.commits || !self.is_legal(&other.commits, &padding, options) {
-                continue;
-            }
-            if other.uncovered.iter().any(|w| !best.uncovered.contains(w)) {
-                continue;
-            }
-            let comparison = self.compare(&best, &other);
-            let rank = |commits: &Commits| points.rank(commits, self.padded(commits, options));
-            if comparison.forces_no_more()
-                && !(self.commits_all() && comparison.left_open)
-                && (comparison.less || rank(&other.commits) < rank(&best.commits))
-            {
-                best = other;
-            }
-        }
-        best
     }
 
     /// Groups operations of the balanced program. Groups can also even out branches by themselves: where

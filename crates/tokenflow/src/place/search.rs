@@ -15,10 +15,11 @@
 //!
 //! Cost: 2^points solutions and comparisons, or those of the budget.
 
-use super::balance::{BalanceEffect, Form};
+use super::candidate::{Candidate, empty_commits};
 use super::diamond::{GraphDiamonds, diamonds};
+use super::forms::{BalanceEffect, Form};
 use super::incremental::{Change, IncrementalSolver, TrialResult};
-use super::points::{Points, Rank};
+use super::points::Points;
 use super::{Options, QueuePlacer};
 use crate::compare::EarlyExit;
 use crate::counts::QueueSolution;
@@ -44,44 +45,37 @@ pub(super) struct Search<'a, 'p> {
     options: &'a Options,
     points: &'a Points,
     seen: &'a mut Seen,
-    /// True if nothing forces less than the best one.
-    is_least: bool,
     /// The branches whose arms may be padded.
     graphs: Vec<GraphDiamonds<'p>>,
-    best: QueueSolution,
+    best: Candidate,
     /// What placements near the best one are tried with, where the body allows that.
     incremental: Option<IncrementalSolver<'a>>,
-    rank: Rank,
-    /// How many of its commits at each slot are always empty.
-    padding: Commits,
     /// Trials left.
     trials: usize,
 }
 
 /// What a search found.
 pub(super) struct Found {
-    pub solution: QueueSolution,
-    /// True if the budget ended it.
+    pub best: Candidate,
+    /// True if the budget ended it, and it is not known that nothing forces less.
     pub spent: bool,
 }
 
 impl<'p> QueuePlacer<'p> {
-    /// Returns a solution that forces no more than `start`, and that nothing looked at is better than; `is_least` says
-    /// that nothing at all forces less.
+    /// Returns a placement that forces no more than `start`, and that nothing looked at is better than.
     pub(super) fn search(
         &self,
-        start: QueueSolution,
+        start: Candidate,
         points: &Points,
         options: &Options,
         seen: &mut Seen,
-        is_least: bool,
     ) -> Found {
         let candidates = &points.candidates;
         let exhaustive = candidates.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE);
         if !exhaustive && self.trials == 0 {
             return Found {
-                solution: start,
-                spent: true,
+                spent: !start.is_least,
+                best: start,
             };
         }
         let mut search = Search {
@@ -89,12 +83,9 @@ impl<'p> QueuePlacer<'p> {
             options,
             points,
             seen,
-            is_least,
             graphs: Vec::new(),
-            rank: points.rank(&start.commits, self.padded(&start.commits, options)),
             best: start,
             incremental: None,
-            padding: Commits::new(),
             trials: self.trials,
         };
         let spent = if exhaustive {
@@ -104,12 +95,12 @@ impl<'p> QueuePlacer<'p> {
             search.all_sets(candidates);
             false
         } else {
-            search.incremental = self.incremental(&search.best);
+            search.incremental = self.incremental(&search.best.solution);
             search.local(candidates)
         };
         Found {
-            solution: search.best,
-            spent,
+            spent: spent && !search.best.is_least,
+            best: search.best,
         }
     }
 
@@ -146,29 +137,33 @@ impl QueuePlacer<'_> {
 impl Search<'_, '_> {
     /// Takes a placement if it is better than the best so far; returns true if so.
     fn consider(&mut self, commits: Commits, padding: &Commits) -> bool {
-        if commits == self.best.commits
+        if commits == self.best.solution.commits
             || self.seen.contains(&commits)
             || !self.placer.is_legal(&commits, padding, self.options)
         {
             return false;
         }
         self.seen.insert(commits.clone());
-        let Some((solution, less)) = self.placer.try_commits(&self.best, commits) else {
+        let Some((solution, less)) = self.placer.try_commits(&self.best.solution, commits) else {
             return false;
         };
-        let padded = self.placer.padded(&solution.commits, self.options);
-        self.take(solution, less, padded)
+        let padding = self.placer.padding(&solution.commits);
+        let better = self.take(solution, less, empty_commits(&padding, self.options));
+        if better {
+            self.best.padding = padding;
+        }
+        better
     }
 
-    /// Takes a solution that forces no more if it is better than the best so far; returns true if so. `padded` says how
+    /// Takes a solution that forces no more if it is better than the best so far; returns true if so. `empty` says how
     /// many of its commits are always empty.
-    fn take(&mut self, solution: QueueSolution, less: bool, padded: u64) -> bool {
-        let rank = self.points.rank(&solution.commits, padded);
-        if !less && rank >= self.rank {
+    fn take(&mut self, solution: QueueSolution, less: bool, empty: u64) -> bool {
+        let rank = self.points.rank(&solution.commits, empty);
+        if !less && rank >= self.best.rank {
             return false;
         }
-        self.best = solution;
-        self.rank = rank;
+        self.best.solution = solution;
+        self.best.rank = rank;
         true
     }
 
@@ -205,7 +200,7 @@ impl Search<'_, '_> {
 
     fn all_sets(&mut self, candidates: &[Slot]) {
         for set in 0..1_usize << candidates.len() {
-            let mut commits = vec![0; self.best.commits.len()];
+            let mut commits = vec![0; self.best.solution.commits.len()];
             for (i, slot) in candidates.iter().enumerate() {
                 commits[slot.0 as usize] = u32::from(set >> i & 1 == 1);
             }
@@ -216,7 +211,6 @@ impl Search<'_, '_> {
     /// Considers single changes until none is better, and then all changes of a few points in a row; returns true if the
     /// budget ended the single ones.
     fn local(&mut self, candidates: &[Slot]) -> bool {
-        self.padding = self.placer.padding(&self.best.commits);
         loop {
             if self.single_changes(candidates) {
                 return true;
@@ -235,7 +229,7 @@ impl Search<'_, '_> {
             let (from, to) = change(next, candidates.len());
             next = (next + 1) % changes;
             in_vain += 1;
-            let here = |i: usize| self.best.commits[candidates[i].0 as usize];
+            let here = |i: usize| self.best.solution.commits[candidates[i].0 as usize];
             if from.is_some_and(|i| here(i) == 0) || to.is_some_and(|i| i >= candidates.len() || here(i) > 0)
             {
                 continue;
@@ -260,7 +254,7 @@ impl Search<'_, '_> {
             for set in 0..1_usize << WINDOW {
                 let slots = window.iter().map(|slot| slot.0 as usize);
                 let changes = slots.enumerate().filter_map(|(i, slot)| {
-                    let n = self.best.commits[slot];
+                    let n = self.best.solution.commits[slot];
                     let new = if set >> i & 1 == 1 { n.max(1) } else { 0 };
                     (new != n).then_some((slot, new))
                 });
@@ -287,7 +281,7 @@ impl Search<'_, '_> {
     fn is_single(&self, changes: &[Change]) -> bool {
         match changes {
             [] => true,
-            [(slot, n)] => self.best.commits[*slot].abs_diff(*n) == 1,
+            [(slot, n)] => self.best.solution.commits[*slot].abs_diff(*n) == 1,
             _ => false,
         }
     }
@@ -295,46 +289,52 @@ impl Search<'_, '_> {
     /// Considers the best placement with some changes; always-empty groups are as many as now, where there are as many
     /// commits. Returns true if it is better.
     fn consider_changes(&mut self, mut changes: Vec<Change>) -> bool {
-        if self.is_least && self.points.adds_cost(&self.best.commits, &changes, &self.rank) {
+        let best = &mut self.best;
+        if best.is_least
+            && self
+                .points
+                .adds_cost(&best.solution.commits, &changes, &best.rank)
+        {
             return false;
         }
         changes.sort_unstable();
         if let Some(incremental) = &mut self.incremental {
-            incremental.prepare_legality(&self.padding, self.options);
+            incremental.prepare_legality(&best.padding, self.options);
         }
-        let kept = |&(slot, n): &Change| (self.padding[slot] > n).then_some((slot, n));
+        let kept = |&(slot, n): &Change| (best.padding[slot] > n).then_some((slot, n));
         let kept: Vec<Change> = changes.iter().filter_map(kept).collect();
-        let padding: Vec<Change> = kept.iter().map(|&(slot, _)| (slot, self.padding[slot])).collect();
-        apply(&kept, &mut self.padding);
+        let padding: Vec<Change> = kept.iter().map(|&(slot, _)| (slot, best.padding[slot])).collect();
+        apply(&kept, &mut best.padding);
         let better = self.consider_padding_kept(&changes);
         if !better {
-            apply(&padding, &mut self.padding);
+            apply(&padding, &mut self.best.padding);
         }
         better
     }
 
     fn consider_padding_kept(&mut self, changes: &[Change]) -> bool {
+        let best = &mut self.best;
         let Some(incremental) = &mut self.incremental else {
-            let padding = std::mem::take(&mut self.padding);
-            let better = self.consider(changed(&self.best.commits, changes), &padding);
-            self.padding = padding;
+            let padding = std::mem::take(&mut best.padding);
+            let better = self.consider(changed(&self.best.solution.commits, changes), &padding);
+            self.best.padding = padding;
             return better;
         };
         if changes.is_empty()
             || incremental.is_rejected(changes)
-            || !incremental.is_legal(changes, &self.padding)
+            || !incremental.is_legal(changes, &best.padding)
         {
             return false;
         }
-        let found = self.placer.try_changes(&self.best, changes, incremental);
+        let found = self.placer.try_changes(&best.solution, changes, incremental);
         let Some((solution, less)) = found else {
             return false;
         };
         // Near the best placement, the padding tells at once how many are always empty.
-        let padded = self.padding.iter().copied().map(u64::from).sum();
-        let better = self.take(solution, less, padded);
+        let empty = best.padding.iter().copied().map(u64::from).sum();
+        let better = self.take(solution, less, empty);
         if better {
-            self.incremental = self.placer.incremental(&self.best);
+            self.incremental = self.placer.incremental(&self.best.solution);
         }
         better
     }
