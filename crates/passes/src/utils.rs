@@ -21,6 +21,7 @@ pub(crate) mod complete_tokens;
 pub(crate) mod device;
 pub(crate) mod equivalence_classes;
 pub(crate) mod erase;
+pub(crate) mod group_ops;
 pub(crate) mod launches;
 pub(crate) mod llvm_builder;
 pub(crate) mod region_values;

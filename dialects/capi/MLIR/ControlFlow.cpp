@@ -86,9 +86,14 @@ bool asyncOptForEachRegionExit(MlirOperation terminator,
   if (!branch || !isa<RegionBranchOpInterface>(branch->getParentOp()))
     return false;
   SmallVector<RegionSuccessor> all, possible;
-  SmallVector<Attribute> unknown(branch->getNumOperands());
+  SmallVector<Attribute> constants = getConstantOperands(branch);
+  SmallVector<Attribute> unknown(constants.size());
   branch.getSuccessorRegions(unknown, all);
-  branch.getSuccessorRegions(getConstantOperands(branch), possible);
+  // Most terminators have none.
+  if (llvm::any_of(constants, [](Attribute constant) { return !!constant; }))
+    branch.getSuccessorRegions(constants, possible);
+  else
+    possible = all;
   // The end of a body that is never run leads nowhere, but its values are bound
   // to the results all the same.
   if (all.empty())

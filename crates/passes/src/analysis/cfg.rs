@@ -9,6 +9,7 @@ use async_mlir::control_flow::{self, EdgeTarget, branch_edges, entry_edges, regi
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::names::gpu;
 use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 
 /// Where an [`Edge`] leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +83,11 @@ impl<'c> RegionFlow<'c> {
 
     /// The edges on which the regions may be entered.
     #[must_use]
-    pub fn entries(&self) -> Vec<Edge<'c>> {
-        self.entries.clone().unwrap_or_else(|| self.anywhere())
+    pub fn entries(&self) -> Cow<'_, [Edge<'c>]> {
+        match &self.entries {
+            Some(known) => Cow::Borrowed(known),
+            None => Cow::Owned(self.anywhere()),
+        }
     }
 
     /// The edges on which control may leave a block that ends with `terminator`.

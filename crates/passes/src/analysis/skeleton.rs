@@ -90,10 +90,11 @@ pub fn read<'c, V: OpClassifier<'c>>(
             graphs: Vec::new(),
         },
         defined: Vec::new(),
+        latest_control: None,
     };
     let regions: Vec<ir::Region> = function.regions().collect();
-    let scope = Scope::new(RegionFlow::of_function(function), 0);
-    reader.out.program.body = reader.regions(&regions, scope, Vec::new());
+    let flow = RegionFlow::of_function(function);
+    reader.out.program.body = reader.regions(&regions, &Scope::new(&flow, 0), Vec::new());
     if let Some(entry) = function.regions().next().and_then(ir::Region::first) {
         for arg in reader.token_values(entry.args()) {
             let token = reader.token(arg);
@@ -121,33 +122,58 @@ struct Reader<'a, 'c, V> {
     out: Skeleton<'c>,
     /// By token, whether something defines it; false for those after the last.
     defined: Vec<bool>,
+    /// What the regions of some operation depend on, and whether that is the same in all threads.
+    latest_control: Option<(Value<'c>, bool)>,
 }
 
 /// The blocks that one graph is made of.
-struct Scope<'c> {
-    flow: RegionFlow<'c>,
+struct Scope<'a, 'c> {
+    flow: &'a RegionFlow<'c>,
     /// True for a loop whose body's end is the end of an iteration.
     is_iteration: bool,
-    /// The place of each block in the graph.
-    places: FxHashMap<ir::Block<'c>, usize>,
+    places: Places<'c>,
 }
 
-impl<'c> Scope<'c> {
-    /// Numbers the blocks of all regions from `first` on.
-    fn new(flow: RegionFlow<'c>, first: usize) -> Self {
-        let mut places = FxHashMap::default();
-        for block in flow.op().regions().flat_map(ir::Region::blocks) {
-            places.insert(block, first + places.len());
+/// The place of each block in a graph.
+enum Places<'c> {
+    /// Of a few blocks, which are looked through.
+    Few(Vec<(ir::Block<'c>, usize)>),
+    Many(FxHashMap<ir::Block<'c>, usize>),
+}
+
+impl<'c> Places<'c> {
+    /// The most blocks to look through.
+    const FEW: usize = 8;
+
+    fn get(&self, block: ir::Block<'c>) -> Option<usize> {
+        match self {
+            Self::Few(places) => places
+                .iter()
+                .find(|(known, _)| *known == block)
+                .map(|(_, place)| *place),
+            Self::Many(places) => places.get(&block).copied(),
         }
+    }
+}
+
+impl<'a, 'c> Scope<'a, 'c> {
+    /// Numbers the blocks of all regions from `first` on.
+    fn new(flow: &'a RegionFlow<'c>, first: usize) -> Self {
+        let blocks = flow.op().regions().flat_map(ir::Region::blocks);
+        let places: Vec<_> = blocks.zip(first..).collect();
         Self {
             flow,
             is_iteration: false,
-            places,
+            places: if places.len() <= Places::FEW {
+                Places::Few(places)
+            } else {
+                Places::Many(places.into_iter().collect())
+            },
         }
     }
 
     /// The body of a loop.
-    fn iteration(flow: RegionFlow<'c>) -> Self {
+    fn iteration(flow: &'a RegionFlow<'c>) -> Self {
         Self {
             is_iteration: true,
             ..Self::new(flow, 0)

@@ -67,6 +67,11 @@ const PROOF_LIMIT: usize = 256;
 
 /// Returns true unless all threads of a block are known to take the same way through `op`.
 pub fn may_diverge(op: Op<'_>) -> bool {
+    may_diverge_unless(op, is_uniform)
+}
+
+/// The same for somebody who remembers which values are uniform.
+pub fn may_diverge_unless<'c>(op: Op<'c>, is_uniform: impl FnMut(Value<'c>) -> bool) -> bool {
     runs_for_some_threads(op) || !control_operands(op).into_iter().all(is_uniform)
 }
 

@@ -38,12 +38,6 @@ pub(super) fn check<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
     Ok(())
 }
 
-/// Returns true if `op` takes an address to be in a memory space of its own.
-fn is_particular(op: Op<'_>) -> bool {
-    let name = op.name();
-    name == memref::MEMORY_SPACE_CAST || name == nvgpu::DEVICE_ASYNC_COPY || op.dialect() == gpux::NAMESPACE
-}
-
 /// Where the values of a function come from.
 struct Sources<'c> {
     function: Op<'c>,
@@ -86,9 +80,11 @@ impl<'c> Sources<'c> {
 
     /// Returns an error if `op` is or has an address in another memory space than it says.
     fn check_op(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
-        if is_particular(op) {
+        let (name, dialect) = (op.name(), op.dialect());
+        let takes_address = name == memref::MEMORY_SPACE_CAST || name == nvgpu::DEVICE_ASYNC_COPY;
+        if takes_address || dialect == gpux::NAMESPACE {
             self.check(op)
-        } else if op.dialect() == memref::NAMESPACE && is_workgroup_alloc(op) {
+        } else if dialect == memref::NAMESPACE && is_workgroup_alloc(op) {
             let message =
                 "allocates workgroup memory, which upstream's lowering would take from malloc or the stack";
             Err(PassError::new(op, message).note(op, "run --gpux-allocs-to-globals first"))

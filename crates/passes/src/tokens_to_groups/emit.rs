@@ -6,6 +6,7 @@ use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::utils::block_wide::{barrier, barrier_follows, next_with_effect};
 use crate::utils::builders::new_else;
+use crate::utils::group_ops::GroupOps;
 use async_dialects::completion::GroupQueue;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Value};
@@ -30,10 +31,11 @@ pub(super) fn emit<'c>(
     silent: &FxHashSet<Op<'c>>,
 ) -> Counts {
     let mut counts = Counts::default();
+    let mut ops = GroupOps::default();
     for (place, slot) in skeleton.slots.iter().zip(0..) {
         for (&queue, solved) in skeleton.queues.iter().zip(&solution.queues) {
             for _ in 0..solved.commits[slot] {
-                commit(*place, queue);
+                commit(*place, queue, &mut ops);
                 counts.commits += 1;
             }
         }
@@ -64,7 +66,7 @@ pub(super) fn emit<'c>(
         }
         counts.waits += waits.len() as u64;
         counts.dropped += u64::from(waits.is_empty());
-        emit_waits(op, &waits);
+        emit_waits(op, &waits, &mut ops);
         if stores.needs_barrier(w) {
             // Of awaits one right after the other, the barrier of the last one is enough.
             let follows = next_with_effect(op).and_then(|next| number.get(&next));
@@ -82,19 +84,19 @@ pub(super) fn emit<'c>(
     counts
 }
 
-fn commit(place: SlotPlace<'_>, queue: GroupQueue) {
+fn commit<'c>(place: SlotPlace<'c>, queue: GroupQueue, ops: &mut GroupOps<'c>) {
     match place {
-        SlotPlace::After(op) => queue.commit(op.location()).move_after(op),
+        SlotPlace::After(op) => ops.commit(queue, op.location()).move_after(op),
         SlotPlace::Start(block) => {
             let location = block.first().or(block.parent_op()).map(Op::location);
             if let Some(location) = location {
-                block.prepend(queue.commit(location));
+                block.prepend(ops.commit(queue, location));
             }
         }
         SlotPlace::NewElse(op) => {
             let known = op.region(1).first();
             let block = known.unwrap_or_else(|| new_else(op, &[]));
-            block.prepend(queue.commit(op.location()));
+            block.prepend(ops.commit(queue, op.location()));
         }
     }
 }
@@ -107,12 +109,12 @@ struct Wait {
 }
 
 /// Puts `waits` before the await `op`.
-fn emit_waits(op: Op, waits: &[Wait]) {
+fn emit_waits<'c>(op: Op<'c>, waits: &[Wait], ops: &mut GroupOps<'c>) {
     for &Wait { queue, read, count } in waits {
         let most = queue.max_pending();
         // Waiting for more than is meant is sound.
         let pending = count.n.min(most);
-        let wait = queue.wait(op.location(), pending, read);
+        let wait = ops.wait(queue, op.location(), pending, read);
         wait.move_before(op);
         wait.copy_discardable_attrs(op);
         if count.clamped || count.n > most {

@@ -4,7 +4,7 @@
 use super::{Reader, Scope, SlotPlace};
 use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target as IrTarget, unbound_operands};
 use crate::analysis::op_classifier::OpClassifier;
-use crate::analysis::uniformity::may_diverge;
+use crate::analysis::uniformity::{is_uniform, may_diverge_unless};
 use async_mlir::ir::{self, Op, Value};
 use tokenflow::{Block, Edge, Graph, Item, Target, Token};
 
@@ -13,7 +13,7 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
     pub(super) fn regions(
         &mut self,
         regions: &[ir::Region<'c>],
-        scope: Scope<'c>,
+        scope: &Scope<'_, 'c>,
         blocks: Vec<Block>,
     ) -> Graph {
         let mut region_of = vec![None; blocks.len()];
@@ -24,13 +24,13 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
         // There may be millions of graphs.
         graph.blocks.reserve_exact(region_of.len() - graph.blocks.len());
         self.out.graphs.push((scope.flow.op(), region_of));
-        let alike = !V::INSERTS_COMMITS || scope.flow.is_function() || !may_diverge(scope.flow.op());
+        let alike = !V::INSERTS_COMMITS || scope.flow.is_function() || !self.may_diverge(scope.flow.op());
         for block in &mut graph.blocks {
             block.divergent = !alike;
         }
         for region in regions {
             for (i, block) in region.blocks().into_iter().enumerate() {
-                let mut block = self.block(block, &scope);
+                let mut block = self.block(block, scope);
                 // What leads from block to block is not looked into.
                 block.divergent = !alike || i > 0;
                 graph.blocks.push(block);
@@ -39,7 +39,20 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
         graph
     }
 
-    pub(super) fn block(&mut self, block: ir::Block<'c>, scope: &Scope<'c>) -> Block {
+    /// Returns true unless all threads of a block are known to take the same way through `op`.
+    fn may_diverge(&mut self, op: Op<'c>) -> bool {
+        may_diverge_unless(op, |value| match self.latest_control {
+            // Guarded copies often come in a row.
+            Some((known, uniform)) if known == value => uniform,
+            _ => {
+                let uniform = is_uniform(value);
+                self.latest_control = Some((value, uniform));
+                uniform
+            }
+        })
+    }
+
+    pub(super) fn block(&mut self, block: ir::Block<'c>, scope: &Scope<'_, 'c>) -> Block {
         let mut new = Block::default();
         for arg in self.token_values(block.args()) {
             let token = self.define(arg);
@@ -59,21 +72,21 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
             self.escaping_operands(terminator, &edges, &mut new.items);
             self.regions_and_results(terminator, &mut new.items);
         }
-        let edges = self.possible(edges);
+        let edges = self.possible(&edges);
         new.edges = if scope.is_iteration {
             // Both edges, to the next iteration and after the loop, hand over the same tokens.
             let back = edges.iter().find(|edge| edge.to != IrTarget::After);
             let edge = back.or_else(|| edges.first());
             edge.map(|edge| self.exit(edge, scope)).into_iter().collect()
         } else {
-            edges.iter().map(|edge| self.edge(edge, scope)).collect()
+            edges.into_iter().map(|edge| self.edge(edge, scope)).collect()
         };
         new.items.shrink_to_fit();
         new
     }
 
     /// Returns those of `edges` that can be taken. What the others bind stays or goes together, too.
-    pub(super) fn possible(&mut self, mut edges: Vec<IrEdge<'c>>) -> Vec<IrEdge<'c>> {
+    pub(super) fn possible<'a>(&mut self, edges: &'a [IrEdge<'c>]) -> Vec<&'a IrEdge<'c>> {
         for &(from, to) in edges
             .iter()
             .filter(|edge| !edge.possible)
@@ -84,15 +97,14 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
                 self.out.bindings.push(binding);
             }
         }
-        edges.retain(|edge| edge.possible);
-        edges
+        edges.iter().filter(|edge| edge.possible).collect()
     }
 
     /// Reads the regions and results of a terminator, of which nothing is known.
     pub(super) fn regions_and_results(&mut self, op: Op<'c>, items: &mut Vec<Item>) {
         let results = self.token_values(op.results());
         if op.num_regions() > 0 {
-            self.region_op(RegionFlow::new(op), &results, items);
+            self.region_op(&RegionFlow::new(op), &results, items);
         } else {
             self.foreign_results(results, items);
         }
@@ -111,11 +123,11 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
     }
 
     /// An edge within the graph, or out of it.
-    pub(super) fn edge(&mut self, edge: &IrEdge<'c>, scope: &Scope<'c>) -> Edge {
+    pub(super) fn edge(&mut self, edge: &IrEdge<'c>, scope: &Scope<'_, 'c>) -> Edge {
         let IrTarget::Block(block) = edge.to else {
             return self.exit(edge, scope);
         };
-        let Some(&place) = scope.places.get(&block) else {
+        let Some(place) = scope.places.get(block) else {
             return self.exit(edge, scope);
         };
         let params = self.token_values(block.args());
@@ -125,7 +137,7 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
         }
     }
 
-    pub(super) fn exit(&mut self, edge: &IrEdge<'c>, scope: &Scope<'c>) -> Edge {
+    pub(super) fn exit(&mut self, edge: &IrEdge<'c>, scope: &Scope<'_, 'c>) -> Edge {
         let targets = match edge.to {
             IrTarget::Block(entry) if scope.is_iteration => self.token_values(entry.args()),
             _ => self.token_values(scope.flow.op().results()),

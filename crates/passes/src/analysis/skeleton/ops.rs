@@ -119,7 +119,7 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
         }
         let flow = RegionFlow::new(op);
         self.escaping_operands(op, flow.known_entries().unwrap_or(&[]), items);
-        self.region_op(flow, &results, items);
+        self.region_op(&flow, &results, items);
     }
 
     /// Reads a loop of constant trip count; returns false if `op` is none, or does not carry its tokens around plainly.
@@ -161,7 +161,7 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
         let id = self.out.program.new_loop();
         self.out.loops.push(op);
         let regions: Vec<_> = op.regions().collect();
-        let body = self.regions(&regions, Scope::iteration(flow.clone()), Vec::new());
+        let body = self.regions(&regions, &Scope::iteration(flow), Vec::new());
         let results = results.iter().map(|&result| self.define(result)).collect();
         let after = self.slot(SlotPlace::After(op));
         items.push(Item::from(Repeat {
@@ -177,9 +177,10 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
     }
 
     /// Reads an operation with regions.
-    pub(super) fn region_op(&mut self, flow: RegionFlow<'c>, results: &[Value<'c>], items: &mut Vec<Item>) {
-        let edges = self.possible(flow.entries());
-        if flow.known_entries().is_some() && self.repeat(&flow, results, items) {
+    pub(super) fn region_op(&mut self, flow: &RegionFlow<'c>, results: &[Value<'c>], items: &mut Vec<Item>) {
+        let edges = flow.entries();
+        let edges = self.possible(&edges);
+        if flow.known_entries().is_some() && self.repeat(flow, results, items) {
             return;
         }
         let op = flow.op();
@@ -200,7 +201,7 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
                 ..Block::default()
             });
         }
-        let edges = edges.iter().map(|edge| {
+        let edges = edges.into_iter().map(|edge| {
             if new_else && edge.to == IrTarget::After {
                 Edge {
                     to: Target::Block(1),
@@ -212,7 +213,7 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
         });
         blocks[0].edges = edges.collect();
         let regions: Vec<_> = op.regions().collect();
-        let graph = self.regions(&regions, scope, blocks);
+        let graph = self.regions(&regions, &scope, blocks);
         let results = results.iter().map(|&result| self.define(result)).collect();
         let after = self.slot(SlotPlace::After(op));
         items.push(Item::from(Nested {
