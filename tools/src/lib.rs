@@ -13,10 +13,6 @@ pub use sim::sim;
 pub use translate::translate;
 
 use async_dialects::tool;
-// The algorithms and the interpreter make and drop many small values beside MLIR's large heap, which the C library's allocator is
-// slow at. This links another `malloc`, for Rust and C++ alike; as Rust's global allocator it would take a slower path, which
-// checks the alignment of every block.
-use mimalloc as _;
 use std::{ffi::OsString, process::ExitCode};
 
 /// A tool.

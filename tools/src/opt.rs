@@ -2,6 +2,7 @@
 //! `mlir-reduce`, and `async-opt run` runs a program.
 
 use crate::run::run;
+use async_allocator::keep_freed_memory;
 use async_dialects::{kernels, tool};
 use async_sim::serializer::Serializer;
 use std::{ffi::OsString, process::ExitCode};
@@ -20,5 +21,6 @@ pub fn opt(mut arguments: Vec<OsString>) -> ExitCode {
         arguments.remove(1);
         return run(arguments);
     }
+    keep_freed_memory();
     tool::run_opt(arguments)
 }

@@ -9,6 +9,7 @@ mod runs;
 
 use crate::translate::BothWays;
 use anyhow::{Context, Result, bail};
+use async_allocator::keep_freed_memory;
 use arguments::Options;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Walk};
@@ -26,6 +27,7 @@ use std::process::ExitCode;
 /// `async-sim`: runs device code under an adversary that decides when asynchronous work happens, and reports races.
 #[must_use]
 pub fn sim(arguments: Vec<OsString>) -> ExitCode {
+    keep_freed_memory();
     async_passes::register_all();
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,

@@ -1,5 +1,6 @@
 //! `async-translate`.
 
+use async_allocator::keep_freed_memory;
 use async_dialects::tool::{self, UpstreamAsync};
 use async_mlir::ir::Op;
 use async_mlir::pass::PassError;
@@ -9,6 +10,7 @@ use std::{ffi::OsString, process::ExitCode};
 /// Runs `async-translate`.
 #[must_use]
 pub fn translate(arguments: Vec<OsString>) -> ExitCode {
+    keep_freed_memory();
     tool::run_translate::<BothWays>(arguments)
 }
 

@@ -1,0 +1,23 @@
+//! Freed memory goes back to the system after a second, unless it is kept.
+
+use async_allocator::{PURGE_DELAY, keep_freed_memory};
+use libmimalloc_sys::mi_option_get;
+use std::thread;
+
+fn purge_delay() -> i64 {
+    // SAFETY: an option of mimalloc, which nothing is writing.
+    unsafe { mi_option_get(PURGE_DELAY) }
+}
+
+fn main() {
+    if std::env::var_os("MIMALLOC_PURGE_DELAY").is_some() {
+        return;
+    }
+    // The default tells that the number is right.
+    assert_eq!(purge_delay(), 1000);
+    let other = thread::spawn(keep_freed_memory);
+    other.join().expect("it returns");
+    assert_eq!(purge_delay(), 1000, "another thread was running");
+    keep_freed_memory();
+    assert_eq!(purge_delay(), -1);
+}
