@@ -12,6 +12,8 @@ use std::rc::Rc;
 
 /// Of placements with so many slots in all it is remembered what is open: several searches look at the same ones.
 const KNOWN_SLOTS: usize = 1 << 16;
+/// Of so many placements it is remembered however many slots they have.
+const KNOWN_PLACEMENTS: usize = 4;
 
 /// A set of states, one bit each: nothing is open; counted operations alone; one operation that has a slot; more.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -113,7 +115,7 @@ impl QueuePlacer<'_> {
             return Rc::clone(open);
         }
         let open = Rc::new(self.open_groups_anew(commits));
-        if known.len() * commits.len() > KNOWN_SLOTS {
+        if known.len() >= KNOWN_PLACEMENTS && known.len() * commits.len() > KNOWN_SLOTS {
             known.clear();
         }
         known.insert(commits.clone(), Rc::clone(&open));
