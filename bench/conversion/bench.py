@@ -190,9 +190,9 @@ def alternate(measure, repetitions):
 
 
 def middle(values):
-    """The mean without the lowest and highest tenth: --mlir-timing tells tenths of milliseconds, which a median would be rounded to."""
+    """The interquartile mean: --mlir-timing tells tenths of milliseconds, which a median would be rounded to."""
     values = sorted(values)
-    dropped = len(values) // 10 if len(values) >= 10 else (len(values) - 1) // 2
+    dropped = len(values) // 4 if len(values) >= 8 else (len(values) - 1) // 2
     return statistics.mean(values[dropped : len(values) - dropped])
 
 
@@ -206,7 +206,7 @@ def measure_shape(pair, shape, sizes, repetitions, folder):
             if size == SIZES[0]:
                 tool.check(program, size)
         # What takes milliseconds needs more repetitions to be told from noise, and what takes minutes none.
-        times = 4 * repetitions if size <= 1_000 else repetitions if size <= LARGE else 1
+        times = 8 * repetitions if size <= 1_000 else repetitions if size <= LARGE else 1
         ours, theirs = alternate(lambda side: pair[side].measure(programs[side]), times)
         seconds = [middle(run[0] for run in side) for side in (ours, theirs)]
         ratio = seconds[0] / seconds[1]

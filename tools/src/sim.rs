@@ -9,8 +9,8 @@ mod runs;
 
 use crate::translate::BothWays;
 use anyhow::{Context, Result, bail};
-use async_allocator::keep_freed_memory;
 use arguments::Options;
+use async_allocator::keep_freed_memory;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Walk};
 use async_sim::code::Code;

@@ -107,7 +107,9 @@ impl Pass for GpuxToNvvm {
         memory_spaces::check(root)?;
         let mut functions = device.functions.iter().copied();
         functions.try_for_each(role_rules::check_function)?;
-        wgmma::refuse_descriptors(root)?;
+        if device.has_descriptors {
+            wgmma::refuse_descriptors(root)?;
+        }
         wgmma::check_convergence(&device.multiplications, &device.groups)?;
         static_memory::check(root, cx.str("chip"))?;
         let multiplications = by_function(&device.multiplications);
@@ -130,6 +132,7 @@ impl Pass for GpuxToNvvm {
             multiplications,
             functions,
             launches,
+            has_descriptors: _,
         } = device;
         let mut aligner = BufferAligner::new(root.context());
         let mut lowering = Copies::new(root.context());
@@ -185,6 +188,8 @@ struct Device<'c> {
     functions: Vec<Op<'c>>,
     /// Launches of such functions, and what makes descriptors for them.
     launches: Vec<Op<'c>>,
+    /// True if something is a descriptor of a matrix.
+    has_descriptors: bool,
 }
 
 /// What is wrong with an operation in token form.
@@ -196,6 +201,7 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     let mut found = Device::default();
     let mut in_async = Vec::new();
     for op in root.self_and_nested() {
+        found.has_descriptors |= wgmma::defines_descriptor(op);
         if op.is(gpu::FUNC) {
             found.functions.push(op);
         } else if is_launch(op) {

@@ -27,7 +27,7 @@ mod serialization;
 mod store;
 
 use self::descriptors::Descriptors;
-pub(super) use self::function_boundaries::refuse_descriptors;
+pub(super) use self::function_boundaries::{defines_descriptor, refuse_descriptors};
 use self::mma::Mma;
 pub(super) use self::modulo_variable_expansion::unroll;
 use self::registers::{Accumulators, MOST_REGISTERS, Registers};

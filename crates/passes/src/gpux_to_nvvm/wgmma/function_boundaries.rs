@@ -4,7 +4,7 @@ use super::is_accumulator;
 use crate::utils::device::device_code;
 use async_mlir::calls::is_call;
 use async_mlir::control_flow::selected_values;
-use async_mlir::ir::{Op, Region, Value};
+use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::nvgpu::described_matrix;
 use async_mlir::pass::PassError;
 
@@ -17,11 +17,21 @@ pub(super) fn refuse_accumulators<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c
     Err(PassError::new(op, message).note(op, "run --gpux-inline-calls first"))
 }
 
+/// Returns true if `op` has a descriptor of a matrix as a result, or as an argument of a function.
+pub(in super::super) fn defines_descriptor(op: Op<'_>) -> bool {
+    let entry = op.regions().next().filter(|_| op.is_function());
+    let mut arguments = entry.and_then(Region::first).into_iter().flat_map(Block::args);
+    op.results().any(is_descriptor) || arguments.any(is_descriptor)
+}
+
+fn is_descriptor(value: Value<'_>) -> bool {
+    described_matrix(value.ty()).is_some()
+}
+
 /// Returns an error if a descriptor of a matrix is an argument or a result of a function of device code, or selected: upstream knows
 /// what it is in a function, but leaves the function's type, and `arith.select`.
 pub(in super::super) fn refuse_descriptors<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
     let ops = device_code(root).into_iter().flat_map(Op::self_and_nested);
-    let is_descriptor = |value: Value<'c>| described_matrix(value.ty()).is_some();
     let ops: Vec<Op> = ops.collect();
     let mut descriptors = ops.iter().filter(|op| op.results().any(is_descriptor));
     if let Some(&selection) = descriptors.find(|op| selected_values(**op).is_some()) {
