@@ -39,6 +39,21 @@ gpu.module @call {
 // -----
 
 !m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+gpu.module @unreachable {
+  func.func private @elsewhere(!m)
+  gpu.func @unreachable() kernel {
+    gpu.return
+  ^never(%a: !m):
+    // expected-error @+2 {{'func.call' op hands a descriptor of a matrix from function to function}}
+    // expected-note @+1 {{make it with nvgpu.warpgroup.generate.descriptor}}
+    func.call @elsewhere(%a) : (!m) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+!m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
 gpu.module @return {
   func.func @return() -> !m {
     %a = ub.poison : !m

@@ -1,5 +1,5 @@
-// A search that runs out of its budget says so, unless no wait could complete less anyway: here every count leaves exactly the
-// younger groups in flight once an empty group makes up for each copy that is not made.
+// A search that runs out of its budget says so, unless it is known that no wait could complete less: here every count leaves exactly
+// the younger groups in flight once an empty group makes up for each copy that is not made.
 //
 // RUN: async-opt %s --gpux-tokens-to-groups --verify-diagnostics | FileCheck %s
 // RUN: async-opt %s --gpux-tokens-to-groups=balance=false -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNEVEN

@@ -187,8 +187,8 @@ impl Run<'_> {
         }
         let mut exit = OpenGroup::default();
         let first = self.blocks.len();
-        let added = first + graph.blocks.len();
-        self.blocks.resize(added, (OpenGroup::default(), false));
+        let end = first + graph.blocks.len();
+        self.blocks.resize(end, (OpenGroup::default(), false));
         if let Some((open, _)) = self.blocks.get_mut(first) {
             *open = entry;
         }

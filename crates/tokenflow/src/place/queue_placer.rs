@@ -60,7 +60,7 @@ pub(crate) struct QueuePlacement {
     pub ungrouped: QueueSolution,
     pub best: QueueSolution,
     pub uneven: Vec<Slot>,
-    /// True if the budget ended a search.
+    /// True if the budget ended a search, and it is not known that nothing forces less.
     pub spent: bool,
 }
 

@@ -52,6 +52,8 @@ pub(super) struct Search<'a, 'p> {
     incremental: Option<IncrementalSolver<'a>>,
     /// Trials left.
     trials: usize,
+    /// True if a better one was found than the search began with. Its padding is what was kept of the padding before.
+    found_better: bool,
 }
 
 /// What a search found.
@@ -87,6 +89,7 @@ impl<'p> QueuePlacer<'p> {
             best: start,
             incremental: None,
             trials: self.trials,
+            found_better: false,
         };
         let spent = if exhaustive {
             if options.balance && options.max_padding > 0 {
@@ -98,9 +101,13 @@ impl<'p> QueuePlacer<'p> {
             search.incremental = self.incremental(&search.best.solution);
             search.local(candidates)
         };
+        let mut best = search.best;
+        if search.found_better {
+            best = self.candidate(best.solution, best.is_least, points, options);
+        }
         Found {
-            spent: spent && !search.best.is_least,
-            best: search.best,
+            spent: spent && !best.is_least,
+            best,
         }
     }
 
@@ -148,11 +155,7 @@ impl Search<'_, '_> {
             return false;
         };
         let padding = self.placer.padding(&solution.commits);
-        let better = self.take(solution, less, empty_commits(&padding, self.options));
-        if better {
-            self.best.padding = padding;
-        }
-        better
+        self.take(solution, less, empty_commits(&padding, self.options))
     }
 
     /// Takes a solution that forces no more if it is better than the best so far; returns true if so. `empty` says how
@@ -164,6 +167,7 @@ impl Search<'_, '_> {
         }
         self.best.solution = solution;
         self.best.rank = rank;
+        self.found_better = true;
         true
     }
 

@@ -17,11 +17,10 @@ pub(super) fn refuse_accumulators<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c
     Err(PassError::new(op, message).note(op, "run --gpux-inline-calls first"))
 }
 
-/// Returns true if `op` has a descriptor of a matrix as a result, or as an argument of a function.
+/// Returns true if `op` has a descriptor of a matrix as a result, or its blocks have one as an argument.
 pub(in super::super) fn defines_descriptor(op: Op<'_>) -> bool {
-    let entry = op.regions().next().filter(|_| op.is_function());
-    let mut arguments = entry.and_then(Region::first).into_iter().flat_map(Block::args);
-    op.results().any(is_descriptor) || arguments.any(is_descriptor)
+    let blocks = op.regions().flat_map(Region::blocks);
+    op.results().any(is_descriptor) || blocks.flat_map(Block::args).any(is_descriptor)
 }
 
 fn is_descriptor(value: Value<'_>) -> bool {
