@@ -2,7 +2,7 @@
 //!
 //! *Dominance* is Pareto's: one placement dominates another if on every execution what is complete after each await, and each wait
 //! of the program, is a subset of what is complete there under the other one, strictly somewhere. Counts are the exact
-//! ones for each placement. Among placements that force the same, the one of least [`Rank`] is taken. Both together
+//! ones for each placement. Among placements that force the same, the one of least [`Rank`](super::points::Rank) is taken. Both together
 //! are an order, so one pass over all placements, going on from each better one, ends at one that nothing is better
 //! than.
 //!
