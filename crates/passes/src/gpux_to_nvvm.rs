@@ -27,6 +27,7 @@ mod wgmma;
 use crate::utils::chip::sm_of;
 use crate::utils::device::device_code;
 use crate::utils::launches::{is_launch, lower_launch};
+use crate::utils::models::Models;
 use crate::utils::role_rules;
 use crate::utils::warps::write_out_number;
 use async_dialects::names::{async_, gpux, gpux_attr, upstream_async};
@@ -351,22 +352,20 @@ impl HardwareQueue {
     }
 }
 
-/// Lowers commits and waits. A program has many of few kinds: the first of a kind is built, the others are its clones.
+/// Lowers commits and waits.
 struct Groups<'c> {
-    context: &'c Context,
-    queues: [Attribute<'c>; 3],
-    /// By queue, count (of a wait) and whether it is `read`.
-    known: Vec<(GroupKind<'c>, Op<'c>)>,
+    queues: HardwareQueues<'c>,
+    models: Models<'c, GroupKind<'c>>,
 }
 
+/// What a commit or wait is built of: queue, count (of a wait) and whether it is `read`.
 type GroupKind<'c> = (Option<Attribute<'c>>, Option<Attribute<'c>>, bool);
 
 impl<'c> Groups<'c> {
     fn new(context: &'c Context) -> Self {
         Self {
-            context,
-            queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
-            known: Vec::new(),
+            queues: HardwareQueues::new(context),
+            models: Models::default(),
         }
     }
 
@@ -377,21 +376,30 @@ impl<'c> Groups<'c> {
             op.attr(gpux_attr::PENDING),
             op.has_attr(attr::READ),
         );
-        let model = if let Some(&(_, model)) = self.known.iter().find(|(known, _)| *known == kind) {
-            model
-        } else {
-            let model = self.build(op);
-            self.known.push((kind, model));
-            model
-        };
-        let lowered = model.clone_detached();
-        lowered.set_location(op.location());
+        let queues = &self.queues;
+        let lowered = self.models.clone_of(kind, op.location(), || queues.lower(op));
         lowered.copy_discardable_attrs(op);
         lowered.move_before(op);
         op.erase();
     }
+}
 
-    fn build(&self, op: Op<'c>) -> Op<'c> {
+/// The attributes of all queues.
+struct HardwareQueues<'c> {
+    context: &'c Context,
+    attributes: [Attribute<'c>; 3],
+}
+
+impl<'c> HardwareQueues<'c> {
+    fn new(context: &'c Context) -> Self {
+        Self {
+            context,
+            attributes: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
+        }
+    }
+
+    /// Builds what a commit or wait becomes.
+    fn lower(&self, op: Op<'c>) -> Op<'c> {
         let queue = self.queue(op);
         let Some(pending) = op.int_attr(gpux_attr::PENDING) else {
             let name = match queue {
@@ -416,15 +424,7 @@ impl<'c> Groups<'c> {
 
     fn queue(&self, op: Op<'c>) -> HardwareQueue {
         let queue = op.attr(gpux_attr::QUEUE);
-        let index = self.queues.iter().position(|&known| Some(known) == queue);
+        let index = self.attributes.iter().position(|&known| Some(known) == queue);
         HardwareQueue::ALL[index.expect("a verified commit or wait has a queue")]
-    }
-}
-
-impl Drop for Groups<'_> {
-    fn drop(&mut self) {
-        for &(_, model) in &self.known {
-            model.erase();
-        }
     }
 }

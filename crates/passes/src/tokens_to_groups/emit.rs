@@ -6,7 +6,7 @@ use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::utils::block_wide::{barrier, barrier_follows, next_with_effect};
 use crate::utils::builders::new_else;
-use crate::utils::group_ops::GroupOps;
+use crate::utils::models::Models;
 use async_dialects::completion::GroupQueue;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Value};
@@ -31,11 +31,11 @@ pub(super) fn emit<'c>(
     silent: &FxHashSet<Op<'c>>,
 ) -> Counts {
     let mut counts = Counts::default();
-    let mut ops = GroupOps::default();
+    let mut models = Models::default();
     for (place, slot) in skeleton.slots.iter().zip(0..) {
         for (&queue, solved) in skeleton.queues.iter().zip(&solution.queues) {
             for _ in 0..solved.commits[slot] {
-                commit(*place, queue, &mut ops);
+                commit(*place, queue, &mut models);
                 counts.commits += 1;
             }
         }
@@ -66,7 +66,7 @@ pub(super) fn emit<'c>(
         }
         counts.waits += waits.len() as u64;
         counts.dropped += u64::from(waits.is_empty());
-        emit_waits(op, &waits, &mut ops);
+        emit_waits(op, &waits, &mut models);
         if stores.needs_barrier(w) {
             // Of awaits one right after the other, the barrier of the last one is enough.
             let follows = next_with_effect(op).and_then(|next| number.get(&next));
@@ -84,19 +84,23 @@ pub(super) fn emit<'c>(
     counts
 }
 
-fn commit<'c>(place: SlotPlace<'c>, queue: GroupQueue, ops: &mut GroupOps<'c>) {
+/// A kind of commit, or of a wait: its queue, and what a wait is for.
+type GroupKind = (GroupQueue, Option<(u8, bool)>);
+
+fn commit<'c>(place: SlotPlace<'c>, queue: GroupQueue, models: &mut Models<'c, GroupKind>) {
+    let mut commit = |location| models.clone_of((queue, None), location, || queue.commit(location));
     match place {
-        SlotPlace::After(op) => ops.commit(queue, op.location()).move_after(op),
+        SlotPlace::After(op) => commit(op.location()).move_after(op),
         SlotPlace::Start(block) => {
             let location = block.first().or(block.parent_op()).map(Op::location);
             if let Some(location) = location {
-                block.prepend(ops.commit(queue, location));
+                block.prepend(commit(location));
             }
         }
         SlotPlace::NewElse(op) => {
             let known = op.region(1).first();
             let block = known.unwrap_or_else(|| new_else(op, &[]));
-            block.prepend(ops.commit(queue, op.location()));
+            block.prepend(commit(op.location()));
         }
     }
 }
@@ -109,12 +113,13 @@ struct Wait {
 }
 
 /// Puts `waits` before the await `op`.
-fn emit_waits<'c>(op: Op<'c>, waits: &[Wait], ops: &mut GroupOps<'c>) {
+fn emit_waits<'c>(op: Op<'c>, waits: &[Wait], models: &mut Models<'c, GroupKind>) {
     for &Wait { queue, read, count } in waits {
         let most = queue.max_pending();
         // Waiting for more than is meant is sound.
         let pending = count.n.min(most);
-        let wait = ops.wait(queue, op.location(), pending, read);
+        let (kind, location) = ((queue, Some((pending, read))), op.location());
+        let wait = models.clone_of(kind, location, || queue.wait(location, pending, read));
         wait.move_before(op);
         wait.copy_discardable_attrs(op);
         if count.clamped || count.n > most {
