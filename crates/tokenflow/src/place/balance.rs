@@ -26,7 +26,7 @@ pub(super) struct Balanced {
 
 struct Trial {
     forms: Vec<Form>,
-    rendered: AppliedForms,
+    applied: AppliedForms,
     solution: QueueSolution,
 }
 
@@ -42,7 +42,7 @@ impl QueuePlacer<'_> {
         self.balanced.replace(Some(best.solution.clone()));
         Balanced {
             forces_least: best.solution.commits != base.commits && self.forces_least(&best.solution),
-            columns: best.rendered.columns,
+            columns: best.applied.columns,
             solution: best.solution,
         }
     }
@@ -53,11 +53,11 @@ impl QueuePlacer<'_> {
             return Vec::new();
         }
         let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
-        let rendered = self.apply_forms(graphs, &solution.commits, &vec![Form::Off; all.len()]);
+        let applied = self.apply_forms(graphs, &solution.commits, &vec![Form::Off; all.len()]);
         // Where nothing waits afterwards, nothing suffers.
         let last_wait = solution.last_wait();
         let suffers = |diamond: &Diamond| last_wait.is_some_and(|last| diamond.next_await as usize <= last);
-        let uneven = all.iter().zip(&rendered.effects);
+        let uneven = all.iter().zip(&applied.effects);
         uneven
             .filter(|(diamond, effect)| **effect == BalanceEffect::Uneven && suffers(diamond))
             .filter_map(|(diamond, _)| diamond.after)
@@ -65,15 +65,15 @@ impl QueuePlacer<'_> {
     }
 
     fn trial(&self, graphs: &[GraphDiamonds], base: &QueueSolution, forms: Vec<Form>) -> Trial {
-        let rendered = self.apply_forms(graphs, &base.commits, &forms);
-        let solution = if rendered.commits == base.commits {
+        let applied = self.apply_forms(graphs, &base.commits, &forms);
+        let solution = if applied.commits == base.commits {
             base.clone()
         } else {
-            self.solve(rendered.commits.clone())
+            self.solve(applied.commits.clone())
         };
         Trial {
             forms,
-            rendered,
+            applied,
             solution,
         }
     }
@@ -87,14 +87,14 @@ impl QueuePlacer<'_> {
             for w in open.filter(|w| !base.uncovered.contains(w)) {
                 let culprit = (0..all.len()).find(|&d| {
                     forms[d] == Form::Sunk
-                        && trial.rendered.effects[d] != BalanceEffect::None
+                        && trial.applied.effects[d] != BalanceEffect::None
                         && holds(all[d], *w)
                 })?;
                 forms[culprit] = Form::Padded;
             }
             trial = self.trial(graphs, base, forms);
         }
-        if trial.rendered.commits == base.commits {
+        if trial.applied.commits == base.commits {
             return Some(trial);
         }
         let comparison = self.compare(base, &trial.solution);
@@ -116,7 +116,7 @@ impl QueuePlacer<'_> {
                     let mut forms = best.forms.clone();
                     forms[d] = form;
                     let trial = self.trial(graphs, base, forms);
-                    let useful = match trial.rendered.effects[d] {
+                    let useful = match trial.applied.effects[d] {
                         BalanceEffect::None | BalanceEffect::Uneven => break,
                         effect => effect,
                     };
@@ -141,7 +141,7 @@ impl QueuePlacer<'_> {
         let mut needed = self.needed_groups(&best.solution);
         let mut around = OnceCell::new();
         for d in (0..best.forms.len()).rev() {
-            if best.rendered.effects[d] != BalanceEffect::Evened || trials == 0 {
+            if best.applied.effects[d] != BalanceEffect::Evened || trials == 0 {
                 continue;
             }
             let is_needed =
@@ -203,15 +203,15 @@ impl QueuePlacer<'_> {
             graph_of: of_diamonds
                 .flat_map(|(i, graph)| graph.diamonds.iter().map(move |_| i))
                 .collect(),
-            best: best.rendered.commits.clone(),
-            rendered: AppliedForms::new(&best.rendered.commits),
+            best: best.applied.commits.clone(),
+            applied: AppliedForms::new(&best.applied.commits),
             committed: self.no_counts(),
             incremental,
         })
     }
 }
 
-/// Turns off single diamonds of a rendering: only the graphs in the same step of the body have to be rendered anew.
+/// Turns off single diamonds: forms are applied anew only to the graphs in the same step of the body.
 struct Around<'a> {
     placer: &'a QueuePlacer<'a>,
     graphs: &'a [GraphDiamonds<'a>],
@@ -220,8 +220,8 @@ struct Around<'a> {
     graph_of: Vec<usize>,
     /// The commits with all diamonds in their forms.
     best: Commits,
-    /// The same, but for the step that is rendered anew.
-    rendered: AppliedForms,
+    /// The same, but for the step that forms are applied to anew.
+    applied: AppliedForms,
     committed: CommitCounts,
     incremental: IncrementalSolver<'a>,
 }
@@ -250,12 +250,12 @@ impl Around<'_> {
         let mut forms = forms[first_form..][..count].to_vec();
         forms[d - first_form] = Form::Off;
         let slots = line.slots(step..step + 1);
-        self.rendered.commits[slots.clone()].copy_from_slice(&self.base[slots.clone()]);
+        self.applied.commits[slots.clone()].copy_from_slice(&self.base[slots.clone()]);
         self.placer
-            .apply_forms_to(graphs, &forms, &mut self.committed, &mut self.rendered);
-        self.rendered.effects.clear();
-        self.rendered.columns.clear();
-        let both = self.rendered.commits[slots.clone()]
+            .apply_forms_to(graphs, &forms, &mut self.committed, &mut self.applied);
+        self.applied.effects.clear();
+        self.applied.columns.clear();
+        let both = self.applied.commits[slots.clone()]
             .iter()
             .zip(&self.best[slots.clone()]);
         let changes = slots.clone().zip(both);
@@ -263,7 +263,7 @@ impl Around<'_> {
             .filter(|(_, (new, best))| new != best)
             .map(|(slot, (&new, _))| (slot, new))
             .collect();
-        self.rendered.commits[slots.clone()].copy_from_slice(&self.best[slots]);
+        self.applied.commits[slots.clone()].copy_from_slice(&self.best[slots]);
         self.incremental.try_changes(&changes)
     }
 }

@@ -18,7 +18,7 @@ pub(super) enum Form {
     Padded,
 }
 
-/// What became of a diamond in a rendering.
+/// What became of a diamond.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BalanceEffect {
     /// Nothing to do: no arm commits, or the diamond is off.
@@ -49,9 +49,9 @@ impl QueuePlacer<'_> {
         base: &Commits,
         forms: &[Form],
     ) -> AppliedForms {
-        let mut rendered = AppliedForms::new(base);
-        self.apply_forms_to(graphs, forms, &mut self.no_counts(), &mut rendered);
-        rendered
+        let mut applied = AppliedForms::new(base);
+        self.apply_forms_to(graphs, forms, &mut self.no_counts(), &mut applied);
+        applied
     }
 
     /// Brings diamonds into the given forms; `committed` may know the graphs inside of them.
@@ -60,19 +60,19 @@ impl QueuePlacer<'_> {
         graphs: &[GraphDiamonds],
         forms: &[Form],
         committed: &mut CommitCounts,
-        rendered: &mut AppliedForms,
+        applied: &mut AppliedForms,
     ) {
-        rendered.effects.reserve(forms.len());
+        applied.effects.reserve(forms.len());
         let mut forms = forms.iter();
         let mut arms = ArmCommits::default();
         for graph in graphs {
             committed.enter(graph.graph);
             for (diamond, form) in graph.diamonds.iter().zip(&mut forms) {
                 let known = (&mut *committed, &mut arms);
-                let effect = apply(diamond, *form, self.max_padding, known, rendered);
-                rendered.effects.push(effect);
+                let effect = apply(diamond, *form, self.max_padding, known, applied);
+                applied.effects.push(effect);
             }
-            committed.note(graph.graph, graph.info, &rendered.commits);
+            committed.note(graph.graph, graph.info, &applied.commits);
         }
     }
 
@@ -99,10 +99,10 @@ fn apply(
     form: Form,
     max_padding: u32,
     (committed, arms): (&mut CommitCounts, &mut ArmCommits),
-    rendered: &mut AppliedForms,
+    applied: &mut AppliedForms,
 ) -> BalanceEffect {
     committed.note_diamond(diamond.head, None);
-    if committed.read_arms(diamond, &rendered.commits, arms).is_none() {
+    if committed.read_arms(diamond, &applied.commits, arms).is_none() {
         let unbounded = committed.is_unbounded(diamond);
         return if unbounded {
             BalanceEffect::Uneven
@@ -134,18 +134,18 @@ fn apply(
     if let Some(after) = sunk_to {
         for commit in arms.last() {
             if let ArmCommit::Movable(slot) = commit {
-                rendered.commits[slot.0 as usize] -= 1;
+                applied.commits[slot.0 as usize] -= 1;
             }
         }
-        rendered.commits[after.0 as usize] += 1;
+        applied.commits[after.0 as usize] += 1;
         arms.pop();
     }
     for (arm, (_, groups)) in diamond.arms.iter().zip(arms.arms()) {
         if let Some(start) = arm.start {
-            rendered.commits[start.0 as usize] += padding(groups);
+            applied.commits[start.0 as usize] += padding(groups);
         }
     }
-    add_columns(diamond, arms, padding, &mut rendered.columns);
+    add_columns(diamond, arms, padding, &mut applied.columns);
     committed.note_diamond(diamond.head, Some(most));
     if equal {
         BalanceEffect::Moved

@@ -190,12 +190,12 @@ impl Search<'_, '_> {
                 }
             };
             let forms = (0..count).map(form).collect::<Vec<_>>();
-            let rendered = self.placer.apply_forms(&self.graphs, commits, &forms);
+            let applied = self.placer.apply_forms(&self.graphs, commits, &forms);
             let useful = |(form, effect): (&Form, &BalanceEffect)| {
                 *form == Form::Off || *effect == BalanceEffect::Evened
             };
-            if forms.iter().zip(&rendered.effects).all(useful) {
-                let padded = rendered.commits;
+            if forms.iter().zip(&applied.effects).all(useful) {
+                let padded = applied.commits;
                 let padding = padded.iter().zip(commits).map(|(all, real)| all - real).collect();
                 self.consider(padded, &padding);
             }
