@@ -4,7 +4,7 @@
 //! [`op_classifier`] what single operations do to the counting of groups, in our dialects or upstream's;
 //! [`memory`] which buffers they access. From these are built [`skeleton`], which groups are counted on,
 //! [`phase_skeleton`], which phases of mbarriers are planned on, and [`buffer_flow`], which live ranges of
-//! buffers are computed on, with [`buffer_uses`]; [`buffer_parts`] tells parts of one buffer apart, and
+//! buffers are computed on, with [`buffer_views`]; [`buffer_parts`] tells parts of one buffer apart, and
 //! `buffer_slices` slices. [`barrier_graph`] is what barriers are placed on, with the [`footprints`] of
 //! accesses, which [`thread_values`] are computed for. [`addresses`] are those of one thread, as [linear
 //! expressions](linear_expr) and with what divides them ([`divisibility`]), in buffers that [`alias`] tells
@@ -19,7 +19,7 @@ pub mod barrier_graph;
 pub mod buffer_flow;
 pub mod buffer_parts;
 pub(crate) mod buffer_slices;
-pub mod buffer_uses;
+pub mod buffer_views;
 pub mod cfg;
 pub mod divisibility;
 pub mod escape;

@@ -26,10 +26,10 @@ mod wgmma;
 
 use crate::utils::chip::sm_of;
 use crate::utils::device::device_code;
-use crate::utils::launches::{is_launch, lower_launch};
-use crate::utils::models::Models;
+use crate::utils::launches::{is_launch_or_descriptor, lower_launch_or_check_descriptor};
+use crate::utils::op_templates::OpTemplates;
 use crate::utils::role_rules;
-use crate::utils::warps::write_out_number;
+use crate::utils::warps::expand_subgroup_id;
 use async_dialects::names::{async_, gpux, gpux_attr, upstream_async};
 use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
@@ -124,7 +124,7 @@ impl Pass for GpuxToNvvm {
         } else {
             check_counted(root)?
         };
-        let Device {
+        let OpsToLower {
             copies,
             groups,
             bulk_copies,
@@ -148,7 +148,7 @@ impl Pass for GpuxToNvvm {
         for (function, elects) in by_function(&elects) {
             elect::lower(function, &elects)?;
         }
-        warp_numbers.into_iter().for_each(write_out_number);
+        warp_numbers.into_iter().for_each(expand_subgroup_id);
         let multiplied = multiplications.iter().filter(|op| op.is(gpux::WGMMA)).count() as u64;
         for (function, multiplications) in by_function(&multiplications) {
             wgmma::lower(function, &multiplications, &mut aligner)?;
@@ -157,7 +157,7 @@ impl Pass for GpuxToNvvm {
             tensor_map_arguments::lower_arguments(function);
         }
         for op in launches {
-            lower_launch(op)?;
+            lower_launch_or_check_descriptor(op)?;
         }
         let mut lowering = Groups::new(root.context());
         for op in groups {
@@ -174,7 +174,7 @@ impl Pass for GpuxToNvvm {
 
 /// The operations to lower, in program order.
 #[derive(Default)]
-struct Device<'c> {
+struct OpsToLower<'c> {
     copies: Vec<Op<'c>>,
     /// Commits and waits.
     groups: Vec<Op<'c>>,
@@ -197,15 +197,15 @@ struct Device<'c> {
 const HAS_TOKEN: &str = "has a token, and the hardware has no tokens";
 
 /// Checks the condition: what is in `gpux` is in counted form, and device code has no tokens.
-fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
+fn check_counted<'c>(root: Op<'c>) -> Result<OpsToLower<'c>, PassError<'c>> {
     let run_before = "run --gpux-tokens-to-groups before --gpux-to-nvvm";
-    let mut found = Device::default();
+    let mut found = OpsToLower::default();
     let mut in_async = Vec::new();
     for op in root.self_and_nested() {
         found.has_descriptors |= wgmma::defines_descriptor(op);
         if op.is(gpu::FUNC) {
             found.functions.push(op);
-        } else if is_launch(op) {
+        } else if is_launch_or_descriptor(op) {
             found.launches.push(op);
         }
         match op.name() {
@@ -289,7 +289,7 @@ fn is_from_call(value: Value<'_>) -> bool {
 }
 
 /// Returns an error if something in `device` is not for the GPU `chip`, which may be empty.
-fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), PassError<'c>> {
+fn check_chip<'c>(root: Op<'c>, device: &OpsToLower<'c>, chip: &str) -> Result<(), PassError<'c>> {
     if chip.is_empty() {
         return Ok(());
     }
@@ -355,7 +355,7 @@ impl HardwareQueue {
 /// Lowers commits and waits.
 struct Groups<'c> {
     queues: HardwareQueues<'c>,
-    models: Models<'c, GroupKind<'c>>,
+    templates: OpTemplates<'c, GroupKind<'c>>,
 }
 
 /// What a commit or wait is built of: queue, count (of a wait) and whether it is `read`.
@@ -365,7 +365,7 @@ impl<'c> Groups<'c> {
     fn new(context: &'c Context) -> Self {
         Self {
             queues: HardwareQueues::new(context),
-            models: Models::default(),
+            templates: OpTemplates::default(),
         }
     }
 
@@ -377,7 +377,7 @@ impl<'c> Groups<'c> {
             op.has_attr(attr::READ),
         );
         let queues = &self.queues;
-        let lowered = self.models.clone_of(kind, op.location(), || queues.lower(op));
+        let lowered = self.templates.clone_of(kind, op.location(), || queues.lower(op));
         lowered.copy_discardable_attrs(op);
         lowered.move_before(op);
         op.erase();

@@ -20,7 +20,7 @@ mod rewrite;
 mod symbol_table;
 
 use crate::analysis::buffer_flow;
-use crate::analysis::buffer_uses::BufferUses;
+use crate::analysis::buffer_views::BufferViews;
 use crate::analysis::phase_skeleton::is_block_wide_load;
 use crate::utils::chip::{MemoryLimit, STATIC_WORKGROUP_BYTES};
 use crate::utils::device::{device_code, own_ops};
@@ -161,7 +161,7 @@ fn pack_function<'c>(
     };
     let mut buffers = collect(function, table, iterations)?;
     let roots: Vec<Vec<Value>> = buffers.iter().map(|buffer| buffer.roots.clone()).collect();
-    let uses = BufferUses::of(&roots);
+    let uses = BufferViews::of(&roots);
     align(function, &mut buffers, &uses);
     let limit = MemoryLimit::of(function, cx.str("chip"))?;
     if let Some(buffer) = buffers.iter().find(|buffer| buffer.alignment > limit.bytes) {

@@ -52,7 +52,7 @@ impl Pass for SplitRoles {
             return Ok(());
         }
         let ops = own_ops(function);
-        let roles = Roles::of(function, &ops).filter(|roles| roles.number() > 1);
+        let roles = Roles::of(function, &ops).filter(|roles| roles.count() > 1);
         let body = function.regions().next().map(Region::blocks).unwrap_or_default();
         let (Some(roles), [body]) = (roles, body.as_slice()) else {
             return Ok(());
@@ -64,7 +64,7 @@ impl Pass for SplitRoles {
         let threads = WARP * roles.all_warps().count_ones();
         number_barriers(&mut shared, threads);
         split(&shared, &roles);
-        cx.count("roles", u64::from(roles.number()));
+        cx.count("roles", u64::from(roles.count()));
         Ok(())
     }
 }

@@ -9,24 +9,24 @@
 //! **Refusals.** A token that arrives as a function argument has no known queue: an error. A token that goes where it
 //! can't be followed (a call, memory, an unknown operation) is complete by then: its queues are drained, with a remark.
 //!
-//! The steps, each a module: asynchronous regions, dependencies and escapes ([`escapes`]) are written as
+//! The steps, each a module: asynchronous regions, dependencies and escapes ([`drain_escapes`]) are written as
 //! awaits; the skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off
 //! loops, which are read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide
 //! stores are issued by one thread ([`block_wide_stores`]). What all threads of a block or warpgroup execute
-//! is checked first ([`convergence`]), and so is that no accumulator would have to be copied while it is
+//! is checked first ([`uniform_execution`]), and so is that no accumulator would have to be copied while it is
 //! written ([`copied_accumulators`]); commits of the input are looked at ([`mod@empty_groups`]); fences are put
 //! before what multiplications read that threads have written ([`proxy_fences`]). Last, what is counted tells
 //! which accumulators are used too early ([`crate::analysis::accumulator_uses`]).
 
 mod block_wide_stores;
-mod convergence;
 mod copied_accumulators;
+mod drain_escapes;
 mod emit;
 mod empty_groups;
-mod escapes;
 mod explain;
 mod peel;
 mod proxy_fences;
+mod uniform_execution;
 
 use crate::analysis::accumulator_uses;
 use crate::analysis::op_classifier::AsyncOpClassifier;
@@ -119,11 +119,11 @@ impl Pass for TokensToGroups {
         write_awaits(op)?;
         let mut classifier = AsyncOpClassifier::default();
         let mut skeleton = skeleton::read(op, &classifier, &FxHashSet::default());
-        convergence::check(&skeleton)?;
+        uniform_execution::check(&skeleton)?;
         copied_accumulators::check(&skeleton)?;
         empty_groups::remark(op, &skeleton);
         proxy_fences::insert(op, &skeleton);
-        let silent = escapes::drain_escapes(&skeleton);
+        let silent = drain_escapes::drain_escapes(&skeleton);
         if !silent.is_empty() {
             classifier.covered.clone_from(&silent);
             skeleton = skeleton::read(op, &classifier, &FxHashSet::default());
@@ -138,7 +138,7 @@ impl Pass for TokensToGroups {
             explain::explain(&skeleton, &solution, &stores, &silent, &options);
         }
         let counts = emit::emit(&skeleton, &origins, &solution, &stores, &silent);
-        emit::spent(op, &solution);
+        emit::remark_if_spent(op, &solution);
         cx.count("waits", counts.waits);
         cx.count("dropped", counts.dropped);
         cx.count("commits", counts.commits);

@@ -23,7 +23,7 @@ pub(crate) mod equivalence_classes;
 pub(crate) mod erase;
 pub(crate) mod launches;
 pub(crate) mod llvm_builder;
-pub(crate) mod models;
+pub(crate) mod op_templates;
 pub(crate) mod region_values;
 pub(crate) mod role_rules;
 pub(crate) mod signature;

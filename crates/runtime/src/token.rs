@@ -8,53 +8,35 @@
 //!
 //! The runtime's reference belongs to whoever brings `pending` to zero, and travels with the ready task.
 //!
-//! `dependents` is a list that grows at its head, without locks, until completion takes it and closes it.
+//! Completion closes the list of dependents, see `dependents`.
+
+mod dependents;
+mod kind;
 
 use std::{
-    alloc::{Layout, alloc, dealloc, handle_alloc_error},
-    ffi::{CStr, c_char, c_void},
+    alloc::{alloc, dealloc, handle_alloc_error},
+    ffi::c_void,
     mem::ManuallyDrop,
-    ptr::{self, NonNull},
+    ptr::NonNull,
     sync::{Arc, OnceLock},
 };
+
+use dependents::{Dependents, Link};
+use kind::{NO_TYPE, RESUME, Resume};
+pub use kind::{SUSPENDED, Type};
 
 use crate::{
     census::{self, Count},
     error::Error,
     order,
-    sync::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, thread::Thread},
+    sync::{AtomicBool, AtomicUsize, Ordering, thread::Thread},
 };
-
-/// What all tasks of one static operation have in common; `asyncopt_rt_type` of the C interface.
-#[repr(C)]
-pub struct Type {
-    /// The body.
-    pub run: Option<unsafe extern "C" fn(*mut Token, *mut c_void) -> i32>,
-    /// Releases the captures of a body that is not run.
-    pub skip: Option<unsafe extern "C" fn(*mut c_void)>,
-    /// Releases the results.
-    pub drop: Option<unsafe extern "C" fn(*mut c_void)>,
-    /// Bytes of the frame.
-    pub frame_size: i64,
-    /// Their alignment.
-    pub frame_align: i64,
-    /// For traces.
-    pub name: *const c_char,
-}
-
-// SAFETY: a type is constant, and its functions may be called by any thread.
-unsafe impl Sync for Type {}
-
-/// What `run` returns if the body goes on.
-pub const SUSPENDED: i32 = 1;
-
-const MAX_ALIGN: usize = 4096;
 
 /// A token, always behind a `Ref` or a pointer of the C interface. The frame follows it.
 pub struct Token {
     references: AtomicUsize,
     pending: AtomicUsize,
-    dependents: AtomicPtr<Link>,
+    dependents: Dependents,
     kind: &'static Type,
     error: OnceLock<Arc<Error>>,
     /// Whether the body is called although a dependency has failed.
@@ -67,24 +49,8 @@ pub struct Token {
     trailing: AtomicBool,
     /// Whether `link` is taken.
     linked: AtomicBool,
-    /// For the first dependency; others are allocated.
+    /// For the first dependency.
     link: Link,
-}
-
-/// An element of a list of dependents.
-struct Link {
-    /// Written by who owns the link, before it is in the list, and by who has taken the list.
-    next: AtomicPtr<Link>,
-    target: Target,
-}
-
-enum Target {
-    /// The token that this link is a part of.
-    Inside(NonNull<Token>),
-    /// Another token.
-    Token(NonNull<Token>),
-    /// A thread that waits.
-    Thread(Thread),
 }
 
 /// An owned reference to a token.
@@ -94,94 +60,6 @@ pub struct Ref(NonNull<Token>);
 unsafe impl Send for Ref {}
 // SAFETY: as above.
 unsafe impl Sync for Ref {}
-
-/// The list of dependents of a complete token.
-fn closed() -> *mut Link {
-    ptr::without_provenance_mut(1)
-}
-
-static NO_TYPE: Type = Type {
-    run: None,
-    skip: None,
-    drop: None,
-    frame_size: 0,
-    frame_align: 1,
-    name: ptr::null(),
-};
-
-/// A coroutine that waits is a task that resumes it, whether or not the dependency has failed.
-static RESUME: Type = Type {
-    run: Some(resume_run),
-    skip: Some(resume),
-    drop: None,
-    // Two pointers.
-    frame_size: 16,
-    frame_align: 8,
-    name: c"resume".as_ptr(),
-};
-
-const _: () = assert!(size_of::<Resume>() <= 16 && align_of::<Resume>() <= 8);
-
-#[repr(C)]
-struct Resume {
-    handle: *mut c_void,
-    resume: unsafe extern "C" fn(*mut c_void),
-}
-
-unsafe extern "C" fn resume_run(_: *mut Token, frame: *mut c_void) -> i32 {
-    // SAFETY: as for this function.
-    unsafe { resume(frame) };
-    0
-}
-
-unsafe extern "C" fn resume(frame: *mut c_void) {
-    // SAFETY: only `Ref::resumption` makes such frames.
-    let Resume { handle, resume } = unsafe { frame.cast::<Resume>().read() };
-    // SAFETY: the compiled program promises that it may be called once the token is complete.
-    unsafe { resume(handle) };
-}
-
-impl Type {
-    /// The layout of a token with its frame, and the place of the frame.
-    fn layout(&self) -> (Layout, usize) {
-        let frame = usize::try_from(self.frame_size).ok().and_then(|size| {
-            let align = usize::try_from(self.frame_align)
-                .ok()
-                .filter(|&align| align <= MAX_ALIGN)?;
-            Layout::from_size_align(size, align).ok()
-        });
-        frame.and_then(|frame| Layout::new::<Token>().extend(frame).ok()).unwrap_or_else(|| {
-            panic!(
-                "asyncopt_rt: a frame of {} bytes can't be aligned to {}: give a power of two, at most {MAX_ALIGN}",
-                self.frame_size, self.frame_align
-            )
-        })
-    }
-
-    fn count(&self, amount: i64) {
-        if ptr::eq(self, &raw const RESUME) {
-            census::add(Count::Suspended, amount);
-        } else {
-            census::add(Count::Tokens, amount);
-            if self.frame_size > 0 {
-                census::add(Count::FrameBytes, self.frame_size * amount);
-            }
-        }
-    }
-
-    fn is_task(&self) -> bool {
-        self.run.is_some() && !ptr::eq(self, &raw const RESUME)
-    }
-
-    /// The name for traces.
-    pub fn name(&self) -> &CStr {
-        if self.name.is_null() {
-            return c"task";
-        }
-        // SAFETY: the compiled program promises that it is a string, which lives as long as the type.
-        unsafe { CStr::from_ptr(self.name) }
-    }
-}
 
 impl Ref {
     /// A token with an open end, and a reference for the caller.
@@ -201,7 +79,7 @@ impl Ref {
             token.write(Token {
                 references: AtomicUsize::new(2),
                 pending: AtomicUsize::new(1),
-                dependents: AtomicPtr::new(ptr::null_mut()),
+                dependents: Dependents::new(),
                 kind,
                 error: OnceLock::new(),
                 always: AtomicBool::new(false),
@@ -209,10 +87,7 @@ impl Ref {
                 failed: AtomicBool::new(false),
                 trailing: AtomicBool::new(false),
                 linked: AtomicBool::new(false),
-                link: Link {
-                    next: AtomicPtr::new(ptr::null_mut()),
-                    target: Target::Inside(token),
-                },
+                link: Link::inside(token),
             });
         }
         kind.count(1);
@@ -277,7 +152,7 @@ impl Ref {
 
     /// Whether it is complete, with or without an error.
     pub fn is_complete(&self) -> bool {
-        self.token().dependents.load(Ordering::Acquire) == closed()
+        self.token().dependents.are_closed()
     }
 
     /// Whether it is complete, and its frame holds results.
@@ -329,53 +204,24 @@ impl Ref {
         let me = self.token();
         me.pending.fetch_add(1, Ordering::Relaxed);
         let link = if me.linked.swap(true, Ordering::Relaxed) {
-            Link::allocate(Target::Token(self.0))
+            Link::of_token(self.0)
         } else {
-            ptr::from_ref(&me.link).cast_mut()
+            NonNull::from(&me.link)
         };
         // SAFETY: `pending` keeps this token, and so the link in it, until `on` is complete.
-        if !unsafe { on.push_link(link) } {
+        if !unsafe { on.token().dependents.push(link) } {
             if let Some(error) = on.error() {
                 let _ = me.error.set(error.clone());
             }
             order::token_tells(on.0, self.0);
             me.pending.fetch_sub(1, Ordering::Relaxed);
-            // SAFETY: the list has not taken it.
-            unsafe { Link::free(link) };
         }
     }
 
     /// Wakes `thread` when this token is complete. False if it is already.
     pub fn wake(&self, thread: Thread) -> bool {
-        let link = Link::allocate(Target::Thread(thread));
-        // SAFETY: it is allocated.
-        let pushed = unsafe { self.push_link(link) };
-        if !pushed {
-            // SAFETY: the list has not taken it.
-            unsafe { Link::free(link) };
-        }
-        pushed
-    }
-
-    /// Adds to the list of dependents. False if the token is complete.
-    ///
-    /// # Safety
-    ///
-    /// The link must be valid until the token is complete.
-    unsafe fn push_link(&self, link: *mut Link) -> bool {
-        let dependents = &self.token().dependents;
-        let mut head = dependents.load(Ordering::Acquire);
-        loop {
-            if head == closed() {
-                return false;
-            }
-            // SAFETY: valid, as the caller promises.
-            unsafe { &*link }.next.store(head, Ordering::Relaxed);
-            match dependents.compare_exchange_weak(head, link, Ordering::Release, Ordering::Acquire) {
-                Ok(_) => return true,
-                Err(now) => head = now,
-            }
-        }
+        // SAFETY: the link is the list's own.
+        unsafe { self.token().dependents.push(Link::of_thread(thread)) }
     }
 
     /// Ends the open end of a token, or its body. `ready` gets all tasks that can run now.
@@ -426,37 +272,21 @@ impl Ref {
         if self.token().kind.is_task() {
             census::add(Count::Tasks, -1);
         }
-        let newest = self.token().dependents.swap(closed(), Ordering::AcqRel);
-        let mut link = Link::reverse(newest);
-        while !link.is_null() {
-            // SAFETY: links in a list are valid until `pending` of their tokens is decreased, which is below.
-            let next = unsafe { &*link }.next.load(Ordering::Relaxed);
-            // SAFETY: as above.
-            let target = match unsafe { &(*link).target } {
-                Target::Inside(token) | Target::Token(token) => Some(*token),
-                Target::Thread(thread) => {
-                    thread.unpark();
-                    None
-                }
-            };
-            // SAFETY: it is no longer in a list.
-            unsafe { Link::free(link) };
-            link = next;
-            let Some(target) = target else { continue };
+        self.token().dependents.close(|dependent| {
             if let Some(error) = self.error() {
                 // SAFETY: this dependency is still pending, which keeps it alive.
-                let _ = unsafe { target.as_ref() }.error.set(error.clone());
+                let _ = unsafe { dependent.as_ref() }.error.set(error.clone());
             }
-            order::token_tells(self.0, target);
+            order::token_tells(self.0, dependent);
             // SAFETY: this dependency is complete, and its link is gone.
-            if let Some(token) = unsafe { Self::release_pending(target) } {
+            if let Some(token) = unsafe { Self::release_pending(dependent) } {
                 if token.is_ready() {
                     ready(token);
                 } else {
                     complete.push(token);
                 }
             }
-        }
+        });
     }
 
     /// Runs a ready task. What gets ready when it is complete goes to `ready`.
@@ -491,42 +321,6 @@ impl Token {
     fn has_results(&self) -> bool {
         let delivered = self.kind.run.is_none() || self.started.load(Ordering::Relaxed);
         delivered && !self.failed.load(Ordering::Relaxed)
-    }
-}
-
-impl Link {
-    fn allocate(target: Target) -> *mut Self {
-        Box::into_raw(Box::new(Self {
-            next: AtomicPtr::new(ptr::null_mut()),
-            target,
-        }))
-    }
-
-    /// Frees a link that was allocated.
-    ///
-    /// # Safety
-    ///
-    /// The link is valid, and nobody uses it afterwards.
-    unsafe fn free(link: *mut Self) {
-        // SAFETY: valid, as the caller promises.
-        if !matches!(unsafe { &(*link).target }, Target::Inside(_)) {
-            // SAFETY: the others are allocated as boxes.
-            drop(unsafe { Box::from_raw(link) });
-        }
-    }
-
-    /// A list in the other direction, oldest first.
-    fn reverse(mut list: *mut Self) -> *mut Self {
-        let mut reversed = ptr::null_mut();
-        while !list.is_null() {
-            // SAFETY: links of a list that was taken are valid, and the taker's own.
-            let next = unsafe { &*list }.next.load(Ordering::Relaxed);
-            // SAFETY: as above.
-            unsafe { &*list }.next.store(reversed, Ordering::Relaxed);
-            reversed = list;
-            list = next;
-        }
-        reversed
     }
 }
 

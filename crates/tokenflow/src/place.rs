@@ -11,27 +11,27 @@
 //! and not on the program's. Where there is but one execution, nothing has to be tried ([`mod@single_path`]).
 
 mod all_complete;
+mod await_free_items;
 mod balance;
 mod candidate;
 mod commit_counts;
+mod commit_points;
 mod concatenation;
 mod constant_distance;
 mod diamond;
+mod diamond_forms;
 mod form_groups;
-mod forms;
 mod incremental;
-mod legality;
+mod incremental_legality;
 mod move_effect;
 mod needed_groups;
 mod open_groups;
 mod optimality;
 mod peeling;
-mod points;
 mod queue_placer;
 mod search;
 mod segments;
 mod single_path;
-mod staging;
 mod token_classes;
 
 pub use move_effect::{MoveEffect, NotChosen, effect_of_move, operations_by_commit};

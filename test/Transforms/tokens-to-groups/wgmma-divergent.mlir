@@ -199,7 +199,7 @@ gpu.module @m {
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d, %t = gpux.wgmma async %a, %a, %c : !m, !m, !acc
     async.await %t
-    // expected-error@+1 {{is by threads with numbers of one dimension, and the block has 64 x 2 x 1 threads}}
+    // expected-error@+1 {{assumes a one-dimensional block, but the block has 64 x 2 x 1 threads}}
     nvgpu.warpgroup.mma.store %d, %out : !acc to memref<64x64xf32>
     gpu.return
   }

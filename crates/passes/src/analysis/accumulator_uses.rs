@@ -88,7 +88,7 @@ impl<'c> OpClassifier<'c> for AccumulatorUses {
         }
     }
 
-    fn uses(&self, op: Op<'c>) -> Option<Vec<Value<'c>>> {
+    fn implied_await(&self, op: Op<'c>) -> Option<Vec<Value<'c>>> {
         if op.is_terminator() || op.num_regions() > 0 {
             // They hand it on.
             return None;

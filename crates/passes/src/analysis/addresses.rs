@@ -1,7 +1,7 @@
 //! Where accesses are in their buffers, and what the addresses are multiples of.
 //!
-//! **What buffers are aligned to.** Memory of the workgroup has 16 bytes, since `--gpux-to-nvvm` gives that to whatever a
-//! copy writes. Buffers that callers hand over are taken to have what [`Addresses::new`] is told. Others have what is said
+//! **What buffers are aligned to.** Memory of the workgroup is taken to be aligned to 16 bytes, since `--gpux-to-nvvm` aligns whatever a
+//! copy writes to that. Buffers that callers hand over are taken to have what [`Addresses::new`] is told. Others have what is said
 //! of them, or what their elements need.
 
 use super::alias::{Origin, Root};

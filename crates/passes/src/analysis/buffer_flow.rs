@@ -5,7 +5,7 @@
 
 mod divergent_op;
 
-use super::buffer_uses::BufferUses;
+use super::buffer_views::BufferViews;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target};
 use super::memory::{Access, Effects, effects};
 use super::uniformity::may_diverge;
@@ -33,7 +33,7 @@ pub struct BufferFlow<'c> {
 
 /// Reads the body of `function`, which is no declaration, where `uses` says which buffer is which.
 #[must_use]
-pub fn read<'c>(function: Op<'c>, uses: &BufferUses<'c>) -> BufferFlow<'c> {
+pub fn read<'c>(function: Op<'c>, uses: &BufferViews<'c>) -> BufferFlow<'c> {
     let mut reader = Reader {
         out: BufferFlow {
             flow: FlowGraph {
@@ -71,7 +71,7 @@ fn branches_diverge(op: Op<'_>) -> bool {
 
 struct Reader<'a, 'c> {
     out: BufferFlow<'c>,
-    uses: &'a BufferUses<'c>,
+    uses: &'a BufferViews<'c>,
     tokens: FxHashMap<Value<'c>, TokenId>,
     queues: Vec<GroupQueue>,
 }

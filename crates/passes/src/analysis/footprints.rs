@@ -46,7 +46,7 @@ pub struct Footprints<'c> {
     numbers: FxHashMap<BufferKey<'c>, BufferId>,
     interned: FxHashSet<Rc<ThreadBytes>>,
     masks: FxHashSet<Rc<[bool]>>,
-    /// The bytes of threads, with what the addresses in the key are of: nothing else is to come to be there.
+    /// The bytes of threads. Each entry also holds the tables whose addresses are in its key, so that no other table is allocated there.
     known: FxHashMap<TableKey, (Rc<ThreadBytes>, Made)>,
     rotating: RotatingBuffers<'c>,
     /// The divergent loops: threads may be in different iterations.

@@ -1,7 +1,7 @@
 //! Writes integers as linear expressions: a constant plus multiples of other values.
 //!
-//! Sums are exact modulo 2^64, as addresses are. Integers of 32 bits or more are taken not to wrap around where they are cast to
-//! others; narrower ones are.
+//! Sums are exact modulo 2^64, as addresses are. Casts of integers of 32 bits or more are looked through, as if they did not wrap
+//! around; a narrower integer is a symbol, since it may.
 //!
 //! A value that is not a sum is a **symbol**. Two sums with the same symbols differ by a constant, so accesses at them share
 //! no byte if it is large enough. And the largest power of two that divides all parts of a sum divides the sum.

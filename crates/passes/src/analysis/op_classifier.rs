@@ -63,9 +63,9 @@ pub trait OpClassifier<'c> {
     /// What `op` does.
     fn classify(&self, op: Op<'c>) -> OpClass<'c>;
 
-    /// What an await of which is to stand for `op` in the skeleton, before what `op` means: of nothing if it is only to be found again
-    /// there; `None` if there is to be none.
-    fn uses(&self, _op: Op<'c>) -> Option<Vec<Value<'c>>> {
+    /// Values that the skeleton awaits before `op`, as if an `async.await` of them stood there. An empty list only gives `op` a number
+    /// among the awaits; `None` adds nothing.
+    fn implied_await(&self, _op: Op<'c>) -> Option<Vec<Value<'c>>> {
         None
     }
 

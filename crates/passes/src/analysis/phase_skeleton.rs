@@ -107,7 +107,7 @@ pub fn read_with_roles<'c>(
     reader.out.tree.called = !is_kernel(function);
     let body = reader.new_block(block, None);
     reader.block(body, &RegionFlow::of_function(function))?;
-    reader.out.tree.buffers = reader.buffers.number();
+    reader.out.tree.buffers = reader.buffers.count();
     reader.out.tree.awaits = reader.out.awaits.len();
     reader.out.tree.stores = reader.out.stores.len();
     Ok(reader.out)

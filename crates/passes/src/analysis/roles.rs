@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::phases::RoleSet;
 
 /// The warps of a warpgroup, as bits.
-const WARPGROUP: u32 = 0xF;
+const WARPGROUP_MASK: u32 = 0xF;
 
 fn is_multiplication(op: Op<'_>) -> bool {
     matches!(
@@ -26,7 +26,7 @@ fn is_multiplication(op: Op<'_>) -> bool {
 /// Returns true if some, but not all, warps of a warpgroup are among `warps`, of `all` that there are.
 pub(crate) fn splits_warpgroup(warps: u32, all: u32) -> bool {
     (0..32).step_by(4).any(|first| {
-        let whole = all >> first & WARPGROUP;
+        let whole = all >> first & WARPGROUP_MASK;
         !matches!(warps >> first & whole, part if part == 0 || part == whole)
     })
 }
@@ -124,7 +124,7 @@ impl<'c> Roles<'c> {
 
     /// How many there are.
     #[must_use]
-    pub fn number(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         u32::try_from(self.warps.len()).unwrap_or(u32::MAX)
     }
 

@@ -9,8 +9,8 @@ mod affine_maps;
 mod arithmetic;
 mod loop_carried;
 mod partially_known;
+mod periodic;
 mod recurrences;
-mod rotation;
 mod width;
 
 use self::arithmetic::{function_of, with_constant};
@@ -110,7 +110,7 @@ impl<'c> ThreadValues<'c> {
 
     /// What takes one of `values` in each iteration of the loop `around`, in turn.
     pub fn periodic(&self, around: Op<'c>, values: Vec<i64>) -> Option<ThreadValue> {
-        rotation::periodic(*self.loops.get(&around)?, values)
+        periodic::periodic(*self.loops.get(&around)?, values)
     }
 
     /// What would take one of `values` in the iteration after the last one of the loop `around`, which are
@@ -385,7 +385,7 @@ impl<'c> ThreadValues<'c> {
         if let Some(known) = condition.as_ref().and_then(ThreadValue::as_constant) {
             return self.of(op.operand(if known == 0 { 2 } else { 1 }));
         }
-        if let Some(next) = rotation::next(self, op) {
+        if let Some(next) = periodic::next(self, op) {
             return Some(next);
         }
         let (condition, yes, no) = (condition?, self.of(op.operand(1))?, self.of(op.operand(2))?);
@@ -413,7 +413,7 @@ impl<'c> ThreadValues<'c> {
         function: impl Fn(&[i64]) -> Option<i64>,
     ) -> Option<ThreadValue> {
         if operands.iter().all(|operand| operand.threads.is_none()) {
-            return rotation::combine(operands, function);
+            return periodic::combine(operands, function);
         }
         let threads = usize::try_from(self.num_threads()?).ok()?;
         let numbers = (0..threads).map(|thread| {

@@ -244,8 +244,8 @@ fn bound_to<'c>(op: Op<'c>, value: Value<'c>) -> Vec<Value<'c>> {
         .collect()
 }
 
-/// Which operations threads of one block, or of one warpgroup, execute together, all of them equally often. Conservative in what
-/// it refuses: control flow that is known to differ.
+/// Which operations threads of one block, or of one warpgroup, execute together, all of them equally often. Refuses only control
+/// flow that is known to differ between threads: this proves nothing.
 pub struct Uniformity<'c> {
     scope: ExecutionScope,
     /// Operations around others in which threads don't differ.
@@ -265,7 +265,8 @@ impl<'c> Uniformity<'c> {
         }
     }
 
-    /// Returns an error if threads may differ in whether, or how often, they execute `op`.
+    /// Returns an error if whether, or how often, threads execute `op` depends on something that is known to differ between them;
+    /// what is unknown is accepted.
     ///
     /// # Errors
     ///
@@ -292,7 +293,7 @@ impl<'c> Uniformity<'c> {
         }
     }
 
-    /// Returns an error if threads may branch differently to the block of `outer`, which is `op` or around it.
+    /// Returns an error if threads are known to branch differently to the block of `outer`, which is `op` or around it.
     fn check_branches(&mut self, op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
         let Some(block) = outer.block().filter(|block| !self.known_blocks.contains(block)) else {
             return Ok(());
@@ -315,7 +316,7 @@ impl<'c> Uniformity<'c> {
         Ok(())
     }
 
-    /// Returns an error if threads may differ in whether, or how often, they execute what is in `outer`, such as `op`.
+    /// Returns an error if threads are known to differ in whether, or how often, they execute what is in `outer`, such as `op`.
     fn check_inside(&self, op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
         let threads = self.threads();
         let fault = |why: String| {

@@ -1,22 +1,24 @@
 //! Rewrites regions as tasks, and values that may be pending as a token and an address.
 
-use super::completion_analysis::CompletionAnalysis;
+mod hand_on;
+mod loads;
+
 use super::frame_owners::FrameOwnersOfFunctions;
 use super::frames::Frame;
 use super::functions::Functions;
-use super::futures::{PendingValues, is_delivered, successor_operands};
-use crate::utils::llvm_builder::{self, At, LlvmBuilder, rt};
+use super::futures::{PendingValues, is_delivered};
+use crate::utils::llvm_builder::{At, LlvmBuilder, rt};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
-use async_mlir::calls::callee_name;
-use async_mlir::control_flow::{append, append_to_branch, selected_values};
+use async_mlir::control_flow::append;
 use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, Value};
 use async_mlir::melior::ir::attribute::TypeAttribute;
 use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::melior::ir::{Location, Type};
-use async_mlir::names::{arith, attr, func, ub};
+use async_mlir::names::{attr, func, ub};
 use async_mlir::pass::PassError;
+use loads::frees_only;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A value that may be pending.
@@ -114,21 +116,6 @@ struct Rewriter<'a, 'c> {
     /// The function that is being rewritten.
     function: Option<Op<'c>>,
     out: Rewritten<'c>,
-}
-
-/// The operand of a dealloc function of the runtime that is freed.
-const DEALLOC_POINTER: usize = 2;
-
-fn is_dealloc(op: Op<'_>) -> bool {
-    matches!(callee_name(op), Some(rt::DEVICE_DEALLOC | rt::HOST_DEALLOC))
-}
-
-/// Returns true if all that the task `function` does is to free memory of a device: that is due although what used it has failed.
-fn frees_only(function: Op<'_>) -> bool {
-    let blocks = function.region(0).blocks();
-    let ops: Vec<Op> = blocks.into_iter().flat_map(Block::ops).collect();
-    let is_help = |op: Op<'_>| op.is_pure() || op.is(func::RETURN) && op.num_operands() == 0;
-    ops.iter().any(|op| is_dealloc(*op)) && ops.iter().all(|op| is_dealloc(*op) || is_help(*op))
 }
 
 impl<'c> Rewriter<'_, 'c> {
@@ -253,195 +240,12 @@ impl<'c> Rewriter<'_, 'c> {
         (token, frame)
     }
 
-    /// Has everything that hands on values to what is marked hand on tokens and addresses.
-    fn hand_on(&mut self, function: Op<'c>) -> Result<(), PassError<'c>> {
-        let mut completion = CompletionAnalysis::with_tokens(function, self.tokens_of_regions());
-        for block in function.region(0).blocks() {
-            for op in block.ops() {
-                if let Some(callee) = self.functions.callee(op) {
-                    self.arguments(op, op, callee)?;
-                } else if op.is(async_::REGION) {
-                    let call = self.functions.task_call(op)?;
-                    if let Some(task) = self.functions.callee(call) {
-                        self.arguments(call, op, task)?;
-                        let arguments = task.region(0).first().into_iter().flat_map(Block::args);
-                        for (token, argument) in call.operands().zip(arguments) {
-                            if self.futures.contains_key(&argument) && completion.is_complete_in(token, op) {
-                                self.complete.insert(argument);
-                            }
-                        }
-                    }
-                } else if op.is(func::RETURN) {
-                    let marked: Vec<usize> = (0..op.num_operands())
-                        .filter(|&index| self.pending.results.contains(&(function, index)))
-                        .collect();
-                    self.pass(op, op, &marked)?;
-                } else if selected_values(op).is_some() {
-                    self.selection(op)?;
-                } else if op.successors().len() > 0 {
-                    for index in 0..op.successors().len() {
-                        let operands = successor_operands(op);
-                        let Some((first, to)) = operands.get(index) else {
-                            continue;
-                        };
-                        let mut places = Vec::new();
-                        for (number, argument) in to.iter().enumerate() {
-                            if self.pending.values.contains(argument) {
-                                places.push(self.operand(op, first + number, op)?);
-                            }
-                        }
-                        append_to_branch(op, index, &places);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn arguments(&mut self, call: Op<'c>, at: Op<'c>, callee: Op<'c>) -> Result<(), PassError<'c>> {
-        let Some(entry) = callee.region(0).first() else {
-            return Ok(());
-        };
-        let marked: Vec<usize> = (0..call.num_operands())
-            .filter(|&index| self.pending.values.contains(&entry.arg(index)))
-            .collect();
-        self.pass(call, at, &marked)
-    }
-
-    /// Has the operands `marked` of `op` be tokens, and appends the addresses.
-    fn pass(&mut self, op: Op<'c>, at: Op<'c>, marked: &[usize]) -> Result<(), PassError<'c>> {
-        let mut places = Vec::new();
-        for &index in marked {
-            places.push(self.operand(op, index, at)?);
-        }
-        if !places.is_empty() {
-            let operands: Vec<Value> = op.operands().chain(places).collect();
-            op.set_operands(&operands);
-        }
-        Ok(())
-    }
-
-    /// The same for a selection between two values.
-    fn selection(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
-        let Some(place) = self.futures.get(&op.result(0)).map(|future| future.place) else {
-            return Ok(());
-        };
-        if place.defining_op() == Some(op) {
-            return Ok(());
-        }
-        // The copy of the selection for addresses comes right after it.
-        let addresses = place.defining_op();
-        for index in 1..op.num_operands() {
-            let address = self.operand(op, index, op)?;
-            if let Some(addresses) = addresses {
-                addresses.set_operand(index, address);
-                self.handed_on.insert((addresses, index));
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes operand `index` of `op` a token, and returns the address.
-    fn operand(&mut self, op: Op<'c>, index: usize, at: Op<'c>) -> Result<Value<'c>, PassError<'c>> {
-        let value = op.operand(index);
-        let future = match self.futures.get(&value) {
-            Some(future) => *future,
-            None => self.boxed(value, at)?,
-        };
-        op.set_operand(index, future.owner);
-        self.handed_on.insert((op, index));
-        Ok(future.place)
-    }
-
-    /// A token that is complete, with `value` in its frame.
-    fn boxed(&mut self, value: Value<'c>, at: Op<'c>) -> Result<Future<'c>, PassError<'c>> {
-        let (builder, ty) = (self.builder, value.ty());
-        let frame = Frame::new(Vec::new(), vec![ty], at, builder)?;
-        let (location, at) = (at.location(), At::Before(at));
-        let name = self.boxes.entry(ty).or_insert_with(|| {
-            let place = Location::unknown(builder.context());
-            frame.describe("asyncopt_value", None, place, builder)
-        });
-        let name = name.clone();
-        let description = builder.address_of(&name, location, at);
-        let (owner, place) = self.create(description, location, at);
-        builder.store(value, place, location, at);
-        builder.call(rt::SUBMIT, &[owner], None, location, at);
-        Ok(Future { owner, place, ty })
-    }
-
     /// The tokens that [`Self::create_tasks`] has made.
     fn tokens_of_regions(&self) -> FxHashMap<Op<'c>, Value<'c>> {
         self.regions
             .iter()
             .map(|(region, token, _)| (*region, *token))
             .collect()
-    }
-
-    /// Loads futures where they are used. Where it is not known that they are there, the runtime checks it.
-    fn load(&mut self, function: Op<'c>) {
-        let frees = self.freeing.contains(&function);
-        let mut completion = CompletionAnalysis::with_tokens(function, self.tokens_of_regions());
-        for block in function.region(0).blocks() {
-            for outer in block.ops() {
-                // What a region uses is captured before it starts.
-                let is_region = outer.is(async_::REGION);
-                for op in outer.self_and_nested() {
-                    for index in 0..op.num_operands() {
-                        let value = op.operand(index);
-                        if self.handed_on.contains(&(op, index)) {
-                            continue;
-                        }
-                        if let Some(future) = self.futures.get(&value) {
-                            let before = if is_region { outer } else { op };
-                            let (owner, at) = (future.owner, At::Before(before));
-                            let is_there =
-                                self.complete.contains(&owner) || completion.is_complete(owner, before);
-                            if !is_there && !frees {
-                                let place = self.builder.location(op.location(), at);
-                                let operands = [owner, place];
-                                self.builder
-                                    .call(rt::EXPECT_COMPLETE, &operands, None, op.location(), at);
-                            }
-                            let loaded = self.builder.load(future.place, future.ty, op.location(), at);
-                            op.set_operand(index, loaded);
-                        }
-                    }
-                }
-            }
-        }
-        // Last: these look at the tokens of futures, not at the values.
-        if frees {
-            self.free_what_is_there(function);
-        }
-    }
-
-    /// Has `function`, a task that runs although a dependency has failed, free nothing if what allocates has failed.
-    fn free_what_is_there(&self, function: Op<'c>) {
-        let builder = self.builder;
-        let owners: Vec<Value> = function
-            .region(0)
-            .first()
-            .into_iter()
-            .flat_map(Block::args)
-            .filter_map(|argument| Some(self.futures.get(&argument)?.owner))
-            .collect();
-        let ops = function.region(0).blocks().into_iter().flat_map(Block::ops);
-        for op in ops.filter(|op| is_dealloc(*op)) {
-            let (location, at) = (op.location(), At::Before(op));
-            for &owner in &owners {
-                let i32 = Some(builder.int(32));
-                let results = builder
-                    .call(rt::HAS_RESULTS, &[owner], i32, location, at)
-                    .result(0);
-                let are_missing = builder.equals(results, 0, location, at);
-                let null = builder.null(location, at);
-                let operands = [are_missing, null, op.operand(DEALLOC_POINTER)];
-                let pointer =
-                    llvm_builder::op(arith::SELECT, &operands, &[builder.ptr], location, at).result(0);
-                op.set_operand(DEALLOC_POINTER, pointer);
-            }
-        }
     }
 
     /// Lowers joins and tokens that are complete.

@@ -67,7 +67,7 @@ impl<'a, 'c> Wrappers<'a, 'c> {
             {
                 self.builder.expect_declaration(callee, ty);
             }
-            if function.str_attr(attr::SYM_NAME) != Some(callee) || self.builder.is_new(callee) {
+            if function.str_attr(attr::SYM_NAME) != Some(callee) || self.builder.reserve_name(callee) {
                 function.detach();
                 body.append(function);
             }

@@ -1,7 +1,7 @@
 //! Raises the alignment of the buffers that copies access.
 //!
 //! `cp.async` wants both addresses aligned to the size of the transfer, but a buffer in workgroup memory has the
-//! alignment of its element type unless something else is said. So each buffer that a copy writes is given 16 bytes, or
+//! alignment of its element type unless something else is said. So each buffer that a copy writes is aligned to 16 bytes, or
 //! keeps what it has if that is more. Bulk copies want 16 bytes as well, tiles 128, and swizzled tiles 1024, which is
 //! what the pattern repeats after:
 //!

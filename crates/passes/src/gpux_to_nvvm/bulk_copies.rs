@@ -34,7 +34,7 @@ pub(super) struct BulkCopies<'c> {
 }
 
 /// One box of a tile.
-struct Tile<'c> {
+struct TileBox<'c> {
     memref: Value<'c>,
     /// Innermost first.
     coordinates: Vec<Value<'c>>,
@@ -139,7 +139,7 @@ impl<'c> BulkCopies<'c> {
         tensor: Value<'c>,
         indices: &[Value<'c>],
         memref: Value<'c>,
-    ) -> Vec<Tile<'c>> {
+    ) -> Vec<TileBox<'c>> {
         let tile = tensor_map(tensor.ty())
             .expect("a verified tensor has a descriptor")
             .tile;
@@ -147,7 +147,7 @@ impl<'c> BulkCopies<'c> {
         let cut = sizes.iter().position(|&size| size != 1).unwrap_or(0);
         let coordinates = |indices: &[Value<'c>]| indices.iter().rev().copied().collect();
         if sizes == of_tile {
-            return vec![Tile {
+            return vec![TileBox {
                 memref,
                 coordinates: coordinates(indices),
             }];
@@ -163,7 +163,7 @@ impl<'c> BulkCopies<'c> {
                     .before(op)
                     .result(0);
             }
-            Tile {
+            TileBox {
                 memref: self.tile_view(op, memref, &of_tile, cut, start),
                 coordinates: coordinates(&indices),
             }

@@ -2,10 +2,10 @@
 //!
 //! What a copy becomes depends on the types of its operands, its size and its cache hint, and on nothing else. A program
 //! has many copies of few such **kinds**. So upstream's conversion lowers one copy per kind, whose operands are block
-//! arguments: the **model**. Every copy of the kind is then the model's operations, cloned with its own operands in the
+//! arguments: the **template**. Every copy of the kind is then the template's operations, cloned with its own operands in the
 //! place of the arguments. That takes a fraction of the time of a dialect conversion over all copies.
 //!
-//! In a model, an operation without side effects that depends on a single argument (a cast of the memref to its
+//! In a template, an operation without side effects that depends on a single argument (a cast of the memref to its
 //! descriptor, the pointer in it, an index as an integer) is **shared**: one clone right after the definition of the
 //! value serves all the copies that use it. One that depends on no argument (a stride) goes to the start of the body.
 //! The **body** is that of the function around the copy, or of what else a copy may be in that is not a plain loop or
@@ -28,8 +28,8 @@ use rustc_hash::FxHashMap;
 /// What copies become. It remembers what it has met.
 pub(super) struct Copies<'c> {
     context: &'c Context,
-    models: Vec<Model<'c>>,
-    /// The model of the copy before, which is likely that of the next.
+    templates: Vec<CopyTemplate<'c>>,
+    /// The template of the copy before, which is likely that of the next.
     latest: usize,
     /// A block looked at, and the body that it is in.
     body: Option<(Block<'c>, Body<'c>)>,
@@ -44,14 +44,14 @@ struct Body<'c> {
 }
 
 /// How the copies of a kind are lowered.
-struct Model<'c> {
+struct CopyTemplate<'c> {
     kind: Kind<'c>,
-    /// The detached operation that has the model in it.
+    /// The detached operation that has the template in it.
     holder: Op<'c>,
     arguments: Vec<Value<'c>>,
     /// The operations, in order, and who shares them.
     steps: Vec<(Op<'c>, Sharing)>,
-    /// Maps values of the model to what stands for them in the copy lowered last.
+    /// Maps values of the template to what stands for them in the copy lowered last.
     mapping: Mapping<'c>,
     /// The operands of that copy, and its body.
     mapped: Vec<Option<Value<'c>>>,
@@ -68,7 +68,7 @@ struct Kind<'c> {
     operands: Vec<Type<'c>>,
 }
 
-/// For which copies an operation of a model is cloned once.
+/// For which copies an operation of a template is cloned once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Sharing {
     /// For all in a body.
@@ -83,7 +83,7 @@ impl<'c> Copies<'c> {
     pub fn new(context: &'c Context) -> Self {
         Self {
             context,
-            models: Vec::new(),
+            templates: Vec::new(),
             latest: 0,
             body: None,
         }
@@ -99,18 +99,19 @@ impl<'c> Copies<'c> {
             operands: operands.iter().map(|operand| operand.ty()).collect(),
         };
         if self
-            .models
+            .templates
             .get(self.latest)
-            .is_none_or(|model| model.kind != kind)
+            .is_none_or(|template| template.kind != kind)
         {
-            self.latest = if let Some(known) = self.models.iter().position(|model| model.kind == kind) {
-                known
-            } else {
-                self.models.push(Model::new(self.context, copy, kind)?);
-                self.models.len() - 1
-            };
+            self.latest =
+                if let Some(known) = self.templates.iter().position(|template| template.kind == kind) {
+                    known
+                } else {
+                    self.templates.push(CopyTemplate::new(self.context, copy, kind)?);
+                    self.templates.len() - 1
+                };
         }
-        self.models[self.latest].instantiate(copy, &operands, body);
+        self.templates[self.latest].instantiate(copy, &operands, body);
         copy.erase();
         Ok(())
     }
@@ -150,7 +151,7 @@ fn is_plain_control_flow(op: Op<'_>) -> bool {
     )
 }
 
-impl<'c> Model<'c> {
+impl<'c> CopyTemplate<'c> {
     /// Has upstream lower a copy like `copy`.
     fn new(context: &'c Context, copy: Op<'c>, kind: Kind<'c>) -> Result<Self, PassError<'c>> {
         let location = copy.location();
@@ -159,7 +160,7 @@ impl<'c> Model<'c> {
         let holder = OpBuilder::new(builtin::MODULE, location).regions(1).detached();
         holder.region(0).append(block);
         // From here on `drop` erases it.
-        let mut model = Self {
+        let mut template = Self {
             kind,
             holder,
             arguments: block.args().collect(),
@@ -169,15 +170,15 @@ impl<'c> Model<'c> {
             mapped_body: None,
             shared: FxHashMap::default(),
         };
-        write_copy(context, copy, &model.arguments, block, location);
+        write_copy(context, copy, &template.arguments, block, location);
         if !lower_copies(holder) {
             return Err(PassError::new(
                 copy,
                 "has no lowering to NVVM between memrefs of these types",
             ));
         }
-        model.find_steps(block);
-        Ok(model)
+        template.find_steps(block);
+        Ok(template)
     }
 
     /// Finds out who shares what. What nothing uses (upstream leaves a stand-in for the token) is no step.
@@ -204,7 +205,7 @@ impl<'c> Model<'c> {
         }
     }
 
-    /// Clones the model before `copy`.
+    /// Clones the template before `copy`.
     fn instantiate(&mut self, copy: Op<'c>, operands: &[Value<'c>], body: Body<'c>) {
         let same_body = self.mapped_body == Some(body);
         if !same_body {
@@ -271,7 +272,7 @@ impl<'c> Model<'c> {
     }
 }
 
-impl Drop for Model<'_> {
+impl Drop for CopyTemplate<'_> {
     fn drop(&mut self) {
         self.holder.erase();
     }

@@ -31,7 +31,7 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) -> Result<(), PassE
     let entry = function.regions().next().and_then(Region::first);
     let first = entry.and_then(Block::first);
     let first = first.expect("a function with operations has a first one");
-    let at = InsertionPoint {
+    let at = LeaderBuilder {
         context: function.context(),
         location: elects[0].location(),
         before: first,
@@ -138,13 +138,13 @@ fn elect_again<'c>(branch: Op<'c>, in_warp: Value<'c>) {
 }
 
 /// Where operations are made.
-struct InsertionPoint<'c> {
+struct LeaderBuilder<'c> {
     context: &'c Context,
     location: Location<'c>,
     before: Op<'c>,
 }
 
-impl<'c> InsertionPoint<'c> {
+impl<'c> LeaderBuilder<'c> {
     fn leader(&self, warp: i64, small_block: bool) -> Value<'c> {
         let thread = self.linear_thread();
         if small_block {

@@ -107,7 +107,7 @@ impl<'c> Sources<'c> {
                 },
                 _ => type_space.space.unwrap_or(MemorySpace::Global),
             };
-            let Some((start, space)) = self.effect_of_move(memref, taken_for) else {
+            let Some((start, space)) = self.source_in_other_space(memref, taken_for) else {
                 continue;
             };
             let (what_for, space) = (words(taken_for), words(space));
@@ -122,7 +122,7 @@ impl<'c> Sources<'c> {
     }
 
     /// What `memref` may be a view of that is known not to be in the memory space `expected`.
-    fn effect_of_move(
+    fn source_in_other_space(
         &mut self,
         memref: Value<'c>,
         expected: MemorySpace,

@@ -22,8 +22,8 @@ mod fragments;
 mod function_boundaries;
 mod mma;
 mod modulo_variable_expansion;
+mod ptxas_serialization;
 mod registers;
-mod serialization;
 mod store;
 
 use self::descriptors::Descriptors;
@@ -89,7 +89,7 @@ pub(super) fn lower<'c>(
     for block in blocks {
         fences::insert(block);
         modulo_variable_expansion::remark(block);
-        serialization::remark(block);
+        ptxas_serialization::remark(block);
         reads.extend(fragments::reads(block)?);
     }
     let accumulators = Accumulators {

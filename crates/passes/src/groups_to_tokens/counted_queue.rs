@@ -49,7 +49,7 @@ impl<'c> OpClassifier<'c> for CountedOpClassifier<'_, 'c> {
         }
     }
 
-    fn uses(&self, op: Op<'c>) -> Option<Vec<Value<'c>>> {
+    fn implied_await(&self, op: Op<'c>) -> Option<Vec<Value<'c>>> {
         let counts =
             |completion: Completion| matches!(completion.effect, GroupEffect::Commit | GroupEffect::Wait);
         let is_marked =

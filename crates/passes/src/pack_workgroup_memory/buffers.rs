@@ -2,7 +2,7 @@
 
 use super::symbol_table::SymbolTable;
 use crate::analysis::buffer_parts::{ByteView, bytes_of, element_bytes, overlapping};
-use crate::analysis::buffer_uses::BufferUses;
+use crate::analysis::buffer_views::BufferViews;
 use crate::utils::alignment::{COPY_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
 use crate::utils::device::{is_workgroup_alloc, own_ops};
 use crate::utils::static_allocs::{IterationOrder, check, is_row_by_row};
@@ -161,7 +161,7 @@ fn part<'c>(views: &[ByteView<'c>]) -> Buffer<'c> {
 }
 
 /// Raises the alignments of `buffers` to what is done with them in `function`.
-pub(super) fn align<'c>(function: Op<'c>, buffers: &mut [Buffer<'c>], uses: &BufferUses<'c>) {
+pub(super) fn align<'c>(function: Op<'c>, buffers: &mut [Buffer<'c>], uses: &BufferViews<'c>) {
     let mut most = 1;
     for op in own_ops(function) {
         let needed = needed_by(op);

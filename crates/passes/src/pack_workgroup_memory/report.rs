@@ -2,7 +2,7 @@
 
 use super::buffers::Buffer;
 use crate::analysis::buffer_flow::BufferFlow;
-use crate::analysis::buffer_uses::BufferUses;
+use crate::analysis::buffer_views::BufferViews;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use async_mlir::location::position;
@@ -19,7 +19,7 @@ pub(super) struct MemoryMap<'a, 'c> {
     pub layout: &'a Layout,
     pub lifetimes: &'a Lifetimes,
     pub flow: &'a BufferFlow<'c>,
-    pub uses: &'a BufferUses<'c>,
+    pub uses: &'a BufferViews<'c>,
     /// Bytes of workgroup memory besides.
     pub unmoved: u64,
 }

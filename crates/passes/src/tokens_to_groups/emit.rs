@@ -6,7 +6,7 @@ use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::utils::block_wide::{barrier, barrier_follows, next_with_effect};
 use crate::utils::builders::new_else;
-use crate::utils::models::Models;
+use crate::utils::op_templates::OpTemplates;
 use async_dialects::completion::GroupQueue;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Value};
@@ -15,7 +15,7 @@ use tokenflow::{Count, Solution};
 
 /// What was written.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct EmitStatistics {
     pub waits: u64,
     pub dropped: u64,
     pub commits: u64,
@@ -29,13 +29,13 @@ pub(super) fn emit<'c>(
     solution: &Solution,
     stores: &BlockWideStores<'c>,
     silent: &FxHashSet<Op<'c>>,
-) -> Counts {
-    let mut counts = Counts::default();
-    let mut models = Models::default();
+) -> EmitStatistics {
+    let mut counts = EmitStatistics::default();
+    let mut templates = OpTemplates::default();
     for (place, slot) in skeleton.slots.iter().zip(0..) {
         for (&queue, solved) in skeleton.queues.iter().zip(&solution.queues) {
             for _ in 0..solved.commits[slot] {
-                commit(*place, queue, &mut models);
+                commit(*place, queue, &mut templates);
                 counts.commits += 1;
             }
         }
@@ -66,7 +66,7 @@ pub(super) fn emit<'c>(
         }
         counts.waits += waits.len() as u64;
         counts.dropped += u64::from(waits.is_empty());
-        emit_waits(op, &waits, &mut models);
+        emit_waits(op, &waits, &mut templates);
         if stores.needs_barrier(w) {
             // Of awaits one right after the other, the barrier of the last one is enough.
             let follows = next_with_effect(op).and_then(|next| number.get(&next));
@@ -80,15 +80,15 @@ pub(super) fn emit<'c>(
         remove_await(op, skeleton, origins);
     }
     counts.waits += stores.drain();
-    uneven(skeleton, solution);
+    remark_on_uneven(skeleton, solution);
     counts
 }
 
 /// A kind of commit, or of a wait: its queue, and what a wait is for.
 type GroupKind = (GroupQueue, Option<(u8, bool)>);
 
-fn commit<'c>(place: SlotPlace<'c>, queue: GroupQueue, models: &mut Models<'c, GroupKind>) {
-    let mut commit = |location| models.clone_of((queue, None), location, || queue.commit(location));
+fn commit<'c>(place: SlotPlace<'c>, queue: GroupQueue, templates: &mut OpTemplates<'c, GroupKind>) {
+    let mut commit = |location| templates.clone_of((queue, None), location, || queue.commit(location));
     match place {
         SlotPlace::After(op) => commit(op.location()).move_after(op),
         SlotPlace::Start(block) => {
@@ -113,13 +113,13 @@ struct Wait {
 }
 
 /// Puts `waits` before the await `op`.
-fn emit_waits<'c>(op: Op<'c>, waits: &[Wait], models: &mut Models<'c, GroupKind>) {
+fn emit_waits<'c>(op: Op<'c>, waits: &[Wait], templates: &mut OpTemplates<'c, GroupKind>) {
     for &Wait { queue, read, count } in waits {
         let most = queue.max_pending();
         // Waiting for more than is meant is sound.
         let pending = count.n.min(most);
         let (kind, location) = ((queue, Some((pending, read))), op.location());
-        let wait = models.clone_of(kind, location, || queue.wait(location, pending, read));
+        let wait = templates.clone_of(kind, location, || queue.wait(location, pending, read));
         wait.move_before(op);
         wait.copy_discardable_attrs(op);
         if count.clamped || count.n > most {
@@ -142,7 +142,7 @@ fn remove_await<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &TokenOrigins)
 }
 
 /// A remark on a search that its budget ended.
-pub(super) fn spent(function: Op, solution: &Solution) {
+pub(super) fn remark_if_spent(function: Op, solution: &Solution) {
     if solution.spent {
         let message = "the search for places to commit ran out of its budget: every wait is exact for the commits that were made, \
                        but commits elsewhere might let some wait complete less";
@@ -151,7 +151,7 @@ pub(super) fn spent(function: Op, solution: &Solution) {
 }
 
 /// Remarks on branches whose arms can't commit equally many groups.
-fn uneven(skeleton: &Skeleton, solution: &Solution) {
+fn remark_on_uneven(skeleton: &Skeleton, solution: &Solution) {
     for slot in &solution.uneven {
         let location = match skeleton.slots[slot.0 as usize] {
             SlotPlace::After(op) | SlotPlace::NewElse(op) => Some(op.location()),

@@ -17,8 +17,8 @@ use tokenflow::{
     Await, Count, Item, Options, Queue, QueueSolution, Site, Solution, Step, Token, Witness, witness,
 };
 
-/// Emits a remark at every commit, and at every await except those in `silent`: the operations that it waits for, an execution that binds
-/// its count, and what a wait for everything would have waited for unnecessarily.
+/// Emits a remark at every commit, and at every await except those in `silent`: the operations that it waits for, an execution that allows
+/// no larger count, and what a wait for everything would have waited for unnecessarily.
 pub(super) fn explain<'c>(
     skeleton: &Skeleton<'c>,
     solution: &Solution,
@@ -118,7 +118,7 @@ impl<'c> Explainer<'_, 'c> {
         } else if self.drop_implied {
             remark.note(
                 op.location(),
-                "no short execution binds this count other than through an earlier instance of the same wait",
+                "no short execution needs this count, except through an earlier instance of the same wait",
             )
         } else {
             remark.note(
@@ -129,7 +129,7 @@ impl<'c> Explainer<'_, 'c> {
         remark.emit();
     }
 
-    /// Adds the execution that binds a count.
+    /// Adds the execution that allows no larger count.
     fn bound(
         &self,
         remark: Diagnostic<'c>,

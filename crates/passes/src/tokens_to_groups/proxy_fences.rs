@@ -10,7 +10,8 @@
 //!
 //! 1. An operation makes bits dirty (gen): what it writes, and at an await of copies (`cp.async`), all that copies write.
 //! 2. A fence stands before each barrier and arrival with a bit that is dirty and wanted, and before a multiplication of one that is
-//!    dirty. After it none is dirty; only the bits that it was for are taken to be clean.
+//!    dirty. Nothing is dirty after it. In the summary of a region, only the bits that the fence is for count as clean, since it may
+//!    not be inserted.
 //! 3. Forward, with what an operation with regions leaves dirty worked out before: a loop begins with that as well.
 //!
 //! **Cost.** Linear.

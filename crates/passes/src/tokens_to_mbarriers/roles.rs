@@ -50,7 +50,7 @@ pub(super) fn roles<'c>(function: Op<'c>, issuer: Option<u32>) -> Result<Option<
         return Ok(None);
     }
     let ops = own_ops(function);
-    let Some(roles) = Roles::of(function, &ops).filter(|roles| roles.number() > 1) else {
+    let Some(roles) = Roles::of(function, &ops).filter(|roles| roles.count() > 1) else {
         return Ok(None);
     };
     for &op in &ops {

@@ -1,4 +1,4 @@
-//! Lowers `gpu.launch_func`s of kernels whose tensor map descriptors have become pointers.
+//! Passes tensor map descriptors to kernels as pointers, and checks that upstream can encode them.
 
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::llvm::{AddressSpace, pointer};
@@ -11,16 +11,17 @@ use async_mlir::types::{Signedness, bit_width, float, memref_shape, signedness};
 /// Lowers all launches in `root`.
 pub(crate) fn lower_launches<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
     let ops = root.self_and_nested().into_iter();
-    ops.filter(|op| is_launch(*op)).try_for_each(lower_launch)
+    ops.filter(|op| is_launch_or_descriptor(*op))
+        .try_for_each(lower_launch_or_check_descriptor)
 }
 
 /// Returns true if `op` launches a kernel, or makes a descriptor for it.
-pub(crate) fn is_launch(op: Op<'_>) -> bool {
+pub(crate) fn is_launch_or_descriptor(op: Op<'_>) -> bool {
     matches!(op.name(), gpu::LAUNCH_FUNC | nvgpu::TMA_CREATE_DESCRIPTOR)
 }
 
 /// Lowers what a launch passes, or checks a descriptor.
-pub(crate) fn lower_launch<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
+pub(crate) fn lower_launch_or_check_descriptor<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
     if op.is(nvgpu::TMA_CREATE_DESCRIPTOR) {
         return check_elements(op);
     }

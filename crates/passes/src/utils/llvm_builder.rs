@@ -1,10 +1,12 @@
 //! Builds operations of the `llvm` dialect, and calls of the runtime, for host code.
 
+pub(crate) mod rt;
+mod values;
+
 use async_dialects::types::{is_token, token};
-use async_mlir::arith::Predicate;
 use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, int_attr, str_attr};
-use async_mlir::llvm::{AddressSpace, converted, internal_linkage, pointer, structure};
+use async_mlir::llvm::{AddressSpace, converted, internal_linkage, pointer};
 use async_mlir::location::position;
 use async_mlir::melior::Context;
 use async_mlir::melior::ir::attribute::{
@@ -17,50 +19,6 @@ use async_mlir::pass::PassError;
 use async_mlir::types::{known_type, memref_shape, vector_rank, vector_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
-
-/// The functions of the runtime (`crates/runtime/include/asyncopt_rt.h`).
-pub(crate) mod rt {
-    pub(crate) const ABORT: &str = "asyncopt_rt_abort";
-    pub(crate) const ALLOCATE: &str = "asyncopt_rt_allocate";
-    pub(crate) const AWAIT: &str = "asyncopt_rt_await";
-    pub(crate) const AWAIT_OR_ABORT: &str = "asyncopt_rt_await_or_abort";
-    pub(crate) const COMPLETE: &str = "asyncopt_rt_complete";
-    pub(crate) const CREATE: &str = "asyncopt_rt_create";
-    pub(crate) const DEALLOCATE: &str = "asyncopt_rt_deallocate";
-    pub(crate) const DEPEND: &str = "asyncopt_rt_depend";
-    pub(crate) const EXPECT_COMPLETE: &str = "asyncopt_rt_expect_complete";
-    pub(crate) const FAIL: &str = "asyncopt_rt_fail";
-    pub(crate) const FAIL_FROM: &str = "asyncopt_rt_fail_from";
-    pub(crate) const FRAME: &str = "asyncopt_rt_frame";
-    pub(crate) const HAS_RESULTS: &str = "asyncopt_rt_has_results";
-    pub(crate) const NOTE_ERROR: &str = "asyncopt_rt_note_error";
-    pub(crate) const NOTE_ERROR_OF: &str = "asyncopt_rt_note_error_of";
-    pub(crate) const RELEASE: &str = "asyncopt_rt_release";
-    pub(crate) const RESUME_AFTER: &str = "asyncopt_rt_resume_after";
-    pub(crate) const RETAIN: &str = "asyncopt_rt_retain";
-    pub(crate) const RUN_ALWAYS: &str = "asyncopt_rt_run_always";
-    pub(crate) const STATE: &str = "asyncopt_rt_state";
-    pub(crate) const SUBMIT: &str = "asyncopt_rt_submit";
-    pub(crate) const DEVICE_ALLOC: &str = "asyncopt_rt_device_alloc";
-    pub(crate) const DEVICE_DEALLOC: &str = "asyncopt_rt_device_dealloc";
-    pub(crate) const DEVICE_LAUNCH: &str = "asyncopt_rt_device_launch";
-    pub(crate) const DEVICE_MEMSET: &str = "asyncopt_rt_device_memset";
-    pub(crate) const DEVICE_TRAILING: &str = "asyncopt_rt_device_trailing";
-    pub(crate) const DEVICE_TRANSFER: &str = "asyncopt_rt_device_transfer";
-    pub(crate) const HOST_ALLOC: &str = "asyncopt_rt_host_alloc";
-    pub(crate) const HOST_DEALLOC: &str = "asyncopt_rt_host_dealloc";
-    pub(crate) const HOST_REGISTER: &str = "asyncopt_rt_host_register";
-    pub(crate) const HOST_UNREGISTER: &str = "asyncopt_rt_host_unregister";
-    /// What the functions for devices are called first.
-    pub(crate) const DEVICE_FUNCTIONS: &str = "asyncopt_rt_device_";
-    pub(crate) const HOST_FUNCTIONS: &str = "asyncopt_rt_host_";
-    /// What ASYNCOPT_RT_FAILED is.
-    pub(crate) const FAILED: i64 = 2;
-    /// What ASYNCOPT_RT_PENDING is.
-    pub(crate) const PENDING: i64 = 0;
-    /// What ASYNCOPT_RT_SUSPENDED is.
-    pub(crate) const SUSPENDED: i64 = 1;
-}
 
 /// Returns true if `ty` is a vector, or has elements that are, of a length that the hardware chooses: nothing here knows its size.
 pub(crate) fn is_scalable(ty: Type<'_>) -> bool {
@@ -160,8 +118,8 @@ impl<'c> LlvmBuilder<'c> {
         })
     }
 
-    /// Takes `name` for a symbol, if no other has it.
-    pub(crate) fn is_new(&self, name: &str) -> bool {
+    /// Reserves `name` for a symbol; returns false if another has it.
+    pub(crate) fn reserve_name(&self, name: &str) -> bool {
         self.names.borrow_mut().insert(name.to_owned())
     }
 
@@ -174,7 +132,7 @@ impl<'c> LlvmBuilder<'c> {
         location: Location<'c>,
         at: At<'c>,
     ) -> Op<'c> {
-        let is_new = self.is_new(name);
+        let is_new = self.reserve_name(name);
         if is_new || self.given.contains_key(name) {
             let lower = |ty: Type<'c>| if is_token(ty) { self.ptr } else { ty };
             let inputs: Vec<Type> = operands.iter().map(|operand| lower(operand.ty())).collect();
@@ -232,7 +190,7 @@ impl<'c> LlvmBuilder<'c> {
             .at_start(body);
     }
 
-    /// An empty `llvm.func` with the body of `body`, if there is one.
+    /// Appends an internal `llvm.func` without blocks to the module.
     pub(crate) fn function(&self, name: &str, ty: &str, location: Location<'c>) -> Op<'c> {
         let function = OpBuilder::new(llvm::FUNC, location)
             .attr(attr::SYM_NAME, str_attr(self.context(), name))
@@ -304,185 +262,6 @@ impl<'c> LlvmBuilder<'c> {
     pub(crate) fn task_name(&self, run: &str, location: Location<'c>) -> String {
         let place = position(location).map_or(String::new(), |position| format!(" {position}"));
         self.string_symbol(&format!("{run}{place}"))
-    }
-
-    pub(crate) fn address_of(&self, name: &str, location: Location<'c>, at: At<'c>) -> Value<'c> {
-        let symbol = FlatSymbolRefAttribute::new(self.context(), name).into();
-        one_result(
-            OpBuilder::new(llvm::MLIR_ADDRESSOF, location).attr(attr::GLOBAL_NAME, symbol),
-            self.ptr,
-            at,
-        )
-    }
-
-    /// A null pointer, which is also a token that is complete.
-    pub(crate) fn null(&self, location: Location<'c>, at: At<'c>) -> Value<'c> {
-        one_result(OpBuilder::new(llvm::MLIR_ZERO, location), self.ptr, at)
-    }
-
-    pub(crate) fn constant(&self, bits: u32, number: i64, location: Location<'c>, at: At<'c>) -> Value<'c> {
-        let ty = self.int(bits);
-        let value = IntegerAttribute::new(ty, number).into();
-        one_result(
-            OpBuilder::new(llvm::MLIR_CONSTANT, location).attr(attr::VALUE, value),
-            ty,
-            at,
-        )
-    }
-
-    /// Something of type `ty` that nobody looks at.
-    pub(crate) fn poison(&self, ty: Type<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
-        if is_token(ty) || ty == self.ptr {
-            return self.null(location, at);
-        }
-        let Some(lowered) = self.lowered(ty) else {
-            return self.null(location, at);
-        };
-        let poison = one_result(OpBuilder::new(llvm::MLIR_POISON, location), lowered, at);
-        cast(poison, ty, location, at)
-    }
-
-    /// The address of member `index` of the struct at `pointer`.
-    pub(crate) fn member(
-        &self,
-        pointer: Value<'c>,
-        members: &[Type<'c>],
-        index: usize,
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Value<'c> {
-        let index = i32::try_from(index).expect("a frame has few members");
-        self.element(
-            pointer,
-            structure(self.context(), members),
-            &[0, index],
-            location,
-            at,
-        )
-    }
-
-    pub(crate) fn element(
-        &self,
-        pointer: Value<'c>,
-        ty: Type<'c>,
-        indices: &[i32],
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Value<'c> {
-        let indices = DenseI32ArrayAttribute::new(self.context(), indices).into();
-        let op = OpBuilder::new(llvm::GETELEMENTPTR, location)
-            .operands(&[pointer])
-            .attr(attr::RAW_CONSTANT_INDICES, indices)
-            .attr(attr::ELEM_TYPE, TypeAttribute::new(ty).into());
-        one_result(op, self.ptr, at)
-    }
-
-    /// The address so many bytes after `pointer`.
-    pub(crate) fn offset(
-        &self,
-        pointer: Value<'c>,
-        bytes: Value<'c>,
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Value<'c> {
-        // In MLIR's numbers, an index that is an operand.
-        let indices = DenseI32ArrayAttribute::new(self.context(), &[i32::MIN]).into();
-        let op = OpBuilder::new(llvm::GETELEMENTPTR, location)
-            .operands(&[pointer, bytes])
-            .attr(attr::RAW_CONSTANT_INDICES, indices)
-            .attr(attr::ELEM_TYPE, TypeAttribute::new(self.int(8)).into());
-        one_result(op, self.ptr, at)
-    }
-
-    /// `value` with `part` at `position`.
-    pub(crate) fn insert(
-        &self,
-        value: Value<'c>,
-        part: Value<'c>,
-        position: &[i64],
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Value<'c> {
-        let position = DenseI64ArrayAttribute::new(self.context(), position).into();
-        let op = OpBuilder::new(llvm::INSERTVALUE, location)
-            .operands(&[value, part])
-            .attr(attr::POSITION, position);
-        one_result(op, value.ty(), at)
-    }
-
-    /// The member of type `ty` at `position` of `value`.
-    pub(crate) fn extract(
-        &self,
-        value: Value<'c>,
-        position: usize,
-        ty: Type<'c>,
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Value<'c> {
-        let position = i64::try_from(position).expect("a type has few members");
-        let position = DenseI64ArrayAttribute::new(self.context(), &[position]).into();
-        let op = OpBuilder::new(llvm::EXTRACTVALUE, location)
-            .operands(&[value])
-            .attr(attr::POSITION, position);
-        one_result(op, ty, at)
-    }
-
-    pub(crate) fn pointer_to_int(&self, pointer: Value<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
-        one_result(
-            OpBuilder::new(llvm::PTRTOINT, location).operands(&[pointer]),
-            self.int(64),
-            at,
-        )
-    }
-
-    /// What is at `pointer`, as something of type `ty`: loaded in the lowered type, and cast.
-    pub(crate) fn load(
-        &self,
-        pointer: Value<'c>,
-        ty: Type<'c>,
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Value<'c> {
-        let loaded = if is_token(ty) {
-            ty
-        } else {
-            self.lowered(ty).unwrap_or(ty)
-        };
-        let value = one_result(
-            OpBuilder::new(llvm::LOAD, location).operands(&[pointer]),
-            loaded,
-            at,
-        );
-        cast(value, ty, location, at)
-    }
-
-    /// Stores `value` in its lowered type.
-    pub(crate) fn store(&self, value: Value<'c>, pointer: Value<'c>, location: Location<'c>, at: At<'c>) {
-        let value = match self.lowered(value.ty()) {
-            Some(lowered) if !is_token(value.ty()) => cast(value, lowered, location, at),
-            _ => value,
-        };
-        put(
-            OpBuilder::new(llvm::STORE, location).operands(&[value, pointer]),
-            at,
-        );
-    }
-
-    /// `value == number`.
-    pub(crate) fn equals(
-        &self,
-        value: Value<'c>,
-        number: i64,
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Value<'c> {
-        let bits = if value.ty() == self.int(64) { 64 } else { 32 };
-        let number = self.constant(bits, number, location, at);
-        let predicate = Predicate::Equal.attribute(self.context());
-        let compare = OpBuilder::new(arith::CMPI, location)
-            .operands(&[value, number])
-            .attr(attr::PREDICATE, predicate);
-        one_result(compare, self.int(1), at)
     }
 }
 

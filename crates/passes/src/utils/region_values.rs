@@ -1,4 +1,5 @@
-//! Passes values into, through and out of operations with regions (loop-carried values and results).
+//! Says how values pass through an operation with regions (loop-carried values and results), and appends values to what a
+//! terminator passes on.
 //!
 //! A loop takes a value's first definition as an operand, has it as an argument of each block, and passes it on at the end of
 //! each; a branch only passes it on.

@@ -30,7 +30,7 @@ pub(crate) fn warn(function: Op<'_>) {
 
 /// Checks `function`, of which `ops` are all operations, and whose warps have `roles`.
 pub(crate) fn check<'c>(function: Op<'c>, roles: &Roles<'c>, ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
-    if roles.number() > 1 {
+    if roles.count() > 1 {
         ops.iter().try_for_each(|op| whole_warpgroups(roles, *op))?;
         barriers::check_of_block(roles, ops)?;
         barriers::check_enough_come(roles, ops)?;

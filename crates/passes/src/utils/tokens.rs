@@ -176,7 +176,7 @@ pub(crate) fn await_one(op: Op<'_>) {
     }
 }
 
-/// What `tokens` stand for, with what joins that nothing else uses join in their places; and these joins.
+/// Replaces each token that is a join with no other use by what it joins; returns the tokens, and the joins replaced.
 pub(crate) fn without_joins<'c>(tokens: impl Iterator<Item = Value<'c>>) -> (Vec<Value<'c>>, Vec<Op<'c>>) {
     let (mut joined, mut joins) = (Vec::new(), Vec::new());
     for token in tokens {

@@ -58,7 +58,7 @@ pub(crate) fn warp_number<'c>(before: Op<'c>) -> Value<'c> {
 
 /// Writes `op`, the number of a warp in its block, as what it is, since upstream does not lower it: threads are counted in x first, then in y
 /// and in z.
-pub(crate) fn write_out_number<'c>(op: Op<'c>) {
+pub(crate) fn expand_subgroup_id<'c>(op: Op<'c>) {
     let (location, context) = (op.location(), op.context());
     let index = Type::index(context);
     let id = |name, dimension: Dimension| {

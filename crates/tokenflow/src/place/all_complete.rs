@@ -1,9 +1,8 @@
 //! Finds where every operation of a queue is complete, whatever the commits: a forward must-analysis.
 //!
-//! Groups complete in order, and each operation is in its own group or a later one than all operations before it. So all
-//! are complete where the latest one is: after an await of a token that it completes, or after a wait of the program for
-//! its group. The state of a path is which tokens the latest operation certainly completes; where paths meet, those that
-//! it completes on each.
+//! Groups complete in order, and no operation is in an older group than one before it. So all are complete where the
+//! latest one is: after an await of a token that is complete only after it, or after a wait of the program for its
+//! group. The state of a path is the set of such tokens; where paths meet, those of both.
 
 use crate::program::{Edge, Graph, Item, Program, Queue, Repeat, Target, Token, ensure_sufficient_stack};
 use crate::program_info::{GraphInfo, ProgramInfo};

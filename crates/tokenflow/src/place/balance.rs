@@ -1,13 +1,13 @@
 //! `balance`: makes all arms of a branch commit equally many groups.
 //!
-//! All diamonds are turned on (see [`super::forms`]), inner ones first; those whose arms were not equal before and whose
+//! All diamonds are turned on (see [`super::diamond_forms`]), inner ones first; those whose arms were not equal before and whose
 //! equality makes no await force less are turned off again. If all at once make some await force
 //! more, they are turned on one by one instead.
 
 use super::QueuePlacer;
 use super::commit_counts::CommitCounts;
 use super::diamond::{Diamond, GraphDiamonds};
-use super::forms::{AppliedForms, BalanceEffect, ColumnSlots, Form};
+use super::diamond_forms::{AppliedForms, BalanceEffect, ColumnSlots, Form};
 use super::incremental::{Change, IncrementalSolver, TrialResult};
 use super::needed_groups::NeededGroups;
 use crate::counts::QueueSolution;
@@ -82,12 +82,12 @@ impl QueuePlacer<'_> {
     fn all_on(&self, graphs: &[GraphDiamonds], all: &[&Diamond], base: &QueueSolution) -> Option<Trial> {
         let mut trial = self.trial(graphs, base, vec![Form::Sunk; all.len()]);
         while trial.solution.uncovered != base.uncovered {
-            let open = trial.solution.uncovered.iter();
+            let uncovered = trial.solution.uncovered.iter();
             let mut forms = trial.forms.clone();
-            for w in open.filter(|w| !base.uncovered.contains(w)) {
+            for w in uncovered.filter(|w| !base.uncovered.contains(w)) {
                 let culprit = (0..all.len()).find(|&d| {
                     forms[d] == Form::Sunk
-                        && trial.applied.effects[d] != BalanceEffect::None
+                        && trial.applied.effects[d] != BalanceEffect::Unchanged
                         && holds(all[d], *w)
                 })?;
                 forms[culprit] = Form::Padded;
@@ -117,7 +117,7 @@ impl QueuePlacer<'_> {
                     forms[d] = form;
                     let trial = self.trial(graphs, base, forms);
                     let useful = match trial.applied.effects[d] {
-                        BalanceEffect::None | BalanceEffect::Uneven => break,
+                        BalanceEffect::Unchanged | BalanceEffect::Uneven => break,
                         effect => effect,
                     };
                     if trial.solution.uncovered != base.uncovered {
@@ -227,7 +227,7 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// Tries the commits with diamond `d` off, which are the best ones elsewhere; `forms` are theirs.
+    /// Tries the commits with diamond `d` off, which are the best ones elsewhere; `diamond_forms` are theirs.
     fn try_without(&mut self, d: usize, forms: &[Form]) -> TrialResult {
         let line = self.incremental.line();
         let step_of = |graph: usize| line.step_of_graph(self.graphs[graph].info.id);

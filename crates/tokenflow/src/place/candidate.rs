@@ -1,6 +1,6 @@
 //! The choice between placements: by what they force, and where that is the same by their [`Rank`].
 
-use super::points::{Points, Rank};
+use super::commit_points::{CommitPoints, Rank};
 use super::{Options, QueuePlacer};
 use crate::counts::QueueSolution;
 use crate::program::Commits;
@@ -12,7 +12,7 @@ pub(super) struct Candidate {
     pub padding: Commits,
     pub rank: Rank,
     /// True if it is known that no solution whatsoever forces less.
-    pub is_least: bool,
+    pub forces_least: bool,
 }
 
 impl QueuePlacer<'_> {
@@ -20,8 +20,8 @@ impl QueuePlacer<'_> {
     pub(super) fn candidate(
         &self,
         mut solution: QueueSolution,
-        is_least: bool,
-        points: &Points,
+        forces_least: bool,
+        points: &CommitPoints,
         options: &Options,
     ) -> Candidate {
         solution.commits = points.canonical(&solution.commits);
@@ -30,7 +30,7 @@ impl QueuePlacer<'_> {
             rank: points.rank(&solution.commits, empty_commits(&padding, options)),
             solution,
             padding,
-            is_least,
+            forces_least,
         }
     }
 
@@ -42,7 +42,7 @@ impl QueuePlacer<'_> {
         options: &Options,
     ) -> Candidate {
         if other.solution.commits == best.solution.commits {
-            best.is_least |= other.is_least;
+            best.forces_least |= other.forces_least;
             return best;
         }
         let mut uncovered = other.solution.uncovered.iter();
@@ -52,7 +52,7 @@ impl QueuePlacer<'_> {
             return best;
         }
         let has_lower_rank = other.rank < best.rank;
-        if best.is_least && (!has_lower_rank || other.is_least && !self.commits_all()) {
+        if best.forces_least && (!has_lower_rank || other.forces_least && !self.commits_all()) {
             debug_assert!(
                 self.forces_same_if_least(&best, &other),
                 "two solutions that force least force the same"
@@ -60,12 +60,15 @@ impl QueuePlacer<'_> {
             return if has_lower_rank { other } else { best };
         }
         let comparison = self.compare(&best.solution, &other.solution);
-        debug_assert!(!other.is_least || comparison.forces_no_more(), "it forces least");
+        debug_assert!(
+            !other.forces_least || comparison.forces_no_more(),
+            "it forces least"
+        );
         if !comparison.forces_no_more() || self.commits_all() && comparison.left_open {
             return best;
         }
-        let is_least = best.is_least || other.is_least;
-        (best.is_least, other.is_least) = (is_least, is_least);
+        let forces_least = best.forces_least || other.forces_least;
+        (best.forces_least, other.forces_least) = (forces_least, forces_least);
         if comparison.less || has_lower_rank {
             other
         } else {
@@ -75,7 +78,7 @@ impl QueuePlacer<'_> {
 
     fn forces_same_if_least(&self, best: &Candidate, other: &Candidate) -> bool {
         let comparison = self.compare(&best.solution, &other.solution);
-        !comparison.less && (!other.is_least || comparison.forces_no_more())
+        !comparison.less && (!other.forces_least || comparison.forces_no_more())
     }
 }
 

@@ -211,7 +211,7 @@ impl CommitCounts {
         for &b in &info.sequence {
             let sum = before[b]?.checked_add(counts[b]?)?;
             for edge in &graph.blocks[b].edges {
-                let to = &mut before[place(edge.to, graph.blocks.len())];
+                let to = &mut before[block_index(edge.to, graph.blocks.len())];
                 if to.is_some_and(|known| known != sum) {
                     return None;
                 }

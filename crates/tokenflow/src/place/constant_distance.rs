@@ -1,4 +1,5 @@
-//! Proves that one group for each operation is optimal: that no solution forces less.
+//! Proves, also for loops, that one group for each operation is optimal: the number of groups between an operation and its
+//! await (its *distance*) is the same on all paths.
 //!
 //! Groups complete in order, so whatever the commits, an await completes every operation that is no younger than the youngest
 //! one that it awaits. With one group for each operation, a wait completes nothing else where it leaves exactly the groups in

@@ -88,7 +88,7 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
     let mut preds = vec![0; n + 1];
     for block in &graph.blocks {
         for edge in &block.edges {
-            preds[place(edge.to, exit)] += 1;
+            preds[block_index(edge.to, exit)] += 1;
         }
     }
     // From the head of each diamond found to the block where its arms meet.
@@ -98,7 +98,7 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
         let chains: Vec<Vec<usize>> = graph.blocks[head]
             .edges
             .iter()
-            .map(|edge| chain(graph, place(edge.to, exit), head, exit, &meets))
+            .map(|edge| chain(graph, block_index(edge.to, exit), head, exit, &meets))
             .collect();
         let Some(meet) = first_common(&chains) else {
             continue;
@@ -153,8 +153,8 @@ fn first_common(chains: &[Vec<usize>]) -> Option<usize> {
     common.next().copied()
 }
 
-/// The place of a target among the blocks of a graph, the exit being after them all.
-pub(super) fn place(target: Target, exit: usize) -> usize {
+/// The index of a target among the blocks of a graph, the exit being after them all.
+pub(super) fn block_index(target: Target, exit: usize) -> usize {
     match target {
         Target::Block(b) => b,
         Target::Exit => exit,
@@ -170,7 +170,7 @@ fn arrivals(graph: &Graph, last: usize, meet: usize, exit: usize, meets: &FxHash
     let edges = graph.blocks[last].edges.iter();
     edges
         .map(|edge| {
-            let chain = chain(graph, place(edge.to, exit), last, exit, meets);
+            let chain = chain(graph, block_index(edge.to, exit), last, exit, meets);
             match chain.iter().take_while(|&&b| b != meet).last() {
                 None => 1,
                 Some(&last) => arrivals(graph, last, meet, exit, meets),
@@ -197,7 +197,7 @@ fn chain(
         }
         at = match (meets.get(&at), graph.blocks[at].edges.as_slice()) {
             (Some(&meet), _) => meet,
-            (None, [edge]) => place(edge.to, exit),
+            (None, [edge]) => block_index(edge.to, exit),
             (None, _) => break,
         };
     }

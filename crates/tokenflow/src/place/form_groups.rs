@@ -2,7 +2,7 @@
 //!
 //! A *unit* is a commit that can be left out, so that its group joins the next one committed in the
 //! same block; in a balanced branch the corresponding commits of all arms form one unit. Units are
-//! decided by *class*: group shapes must agree wherever tokens of one rotation meet, so the units
+//! decided by *class*: group shapes must agree wherever tokens that one loop carries meet, so the units
 //! between operations whose tokens flow into the same places are left out together or not at all.
 //! (Merging only a prologue's operations, and not the loop's, is the classic mistake.)
 //!
@@ -188,9 +188,10 @@ impl QueuePlacer<'_> {
         let live = || units.iter().filter(|unit| merged[unit.class]);
         let known: BTreeSet<Await> = base.uncovered.iter().copied().collect();
         let new = solution.uncovered.iter().filter(|w| !known.contains(w));
-        let open: BTreeSet<u32> = new.map(|w| w.0).collect();
-        if !open.is_empty() {
-            let met = |range: &Range<u32>| !range.is_empty() && open.range(range.clone()).next().is_some();
+        let uncovered: BTreeSet<u32> = new.map(|w| w.0).collect();
+        if !uncovered.is_empty() {
+            let met =
+                |range: &Range<u32>| !range.is_empty() && uncovered.range(range.clone()).next().is_some();
             let blamed = live().filter(|unit| unit.gaps.iter().any(|gap| met(&gap.awaits)));
             return Some(blamed.map(|unit| unit.class).collect());
         }

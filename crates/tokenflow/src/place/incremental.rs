@@ -4,7 +4,7 @@
 //! Where both automata of [`crate::automaton`] are in the states that they have with the known commits, all is as it was up to
 //! the next step whose commits differ. A trial ends at the first await that forces more.
 
-use super::legality::Legality;
+use super::incremental_legality::Legality;
 use super::{Options, QueuePlacer};
 use crate::automaton::{Automaton, AwaitOutcome, Body, State};
 use crate::compare::Translation;

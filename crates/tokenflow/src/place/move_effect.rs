@@ -1,5 +1,5 @@
-//! Explains why commits stand where they do: what each closes, and what would become of awaits without it or
-//! with it elsewhere.
+//! What-if queries about commits: which operations each closes, and what would become of awaits without it or with
+//! it elsewhere.
 
 use super::{Options, QueuePlacer};
 use crate::counts::QueueSolution;

@@ -34,7 +34,7 @@ struct Group {
 
 impl NeededGroups {
     /// Returns true if no solution without the commit at `slot` is as good, whatever else it leaves out: some await would complete
-    /// more, or an open group.
+    /// more, or would await an operation that is in no group yet.
     pub fn need(&self, slot: Slot) -> bool {
         let Some(group) = self.at(slot) else { return false };
         self.groups[group].in_flight.is_some_and(|(least, _)| {

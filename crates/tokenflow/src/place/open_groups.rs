@@ -17,9 +17,9 @@ const KNOWN_PLACEMENTS: usize = 4;
 
 /// A set of states, one bit each: nothing is open; counted operations alone; one operation that has a slot; more.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct OpenGroup(pub u8);
+pub(super) struct OpenStates(pub u8);
 
-impl OpenGroup {
+impl OpenStates {
     pub const NOTHING: Self = Self(0b0001);
     pub const SETS: usize = 16;
 
@@ -92,11 +92,11 @@ impl OpenGroup {
 #[derive(Default)]
 pub(super) struct OpenGroups {
     /// At each slot, before its commits.
-    pub at: Vec<OpenGroup>,
+    pub at: Vec<OpenStates>,
     /// At the commits of the program itself.
-    pub given: OpenGroup,
+    pub given: OpenStates,
     /// Where the program ends.
-    pub end: OpenGroup,
+    pub end: OpenStates,
 }
 
 impl OpenGroups {
@@ -126,15 +126,15 @@ impl QueuePlacer<'_> {
         let mut run = Run {
             placer: self,
             commits,
-            known: vec![[None; OpenGroup::SETS]; self.program_info.graphs],
+            known: vec![[None; OpenStates::SETS]; self.program_info.graphs],
             blocks: Vec::new(),
             out: OpenGroups {
-                at: vec![OpenGroup::default(); commits.len()],
-                given: OpenGroup::default(),
-                end: OpenGroup::default(),
+                at: vec![OpenStates::default(); commits.len()],
+                given: OpenStates::default(),
+                end: OpenStates::default(),
             },
         };
-        let end = run.graph(&self.program.body, &self.program_info.root, OpenGroup::NOTHING);
+        let end = run.graph(&self.program.body, &self.program_info.root, OpenStates::NOTHING);
         run.out.end.join(end);
         run.out
     }
@@ -173,22 +173,22 @@ pub(super) struct Run<'a> {
     pub placer: &'a QueuePlacer<'a>,
     pub commits: &'a Commits,
     /// For each graph and set on entry, the set on exit.
-    pub known: Vec<[Option<OpenGroup>; OpenGroup::SETS]>,
+    pub known: Vec<[Option<OpenStates>; OpenStates::SETS]>,
     /// For each block of the current graph, and before them those of the graphs around it: the set on entry, and whether
     /// the block has been run with it.
-    pub blocks: Vec<(OpenGroup, bool)>,
+    pub blocks: Vec<(OpenStates, bool)>,
     pub out: OpenGroups,
 }
 
 impl Run<'_> {
-    fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: OpenGroup) -> OpenGroup {
+    fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: OpenStates) -> OpenStates {
         if let Some(known) = self.known[info.id][usize::from(entry.0)] {
             return known;
         }
-        let mut exit = OpenGroup::default();
+        let mut exit = OpenStates::default();
         let first = self.blocks.len();
         let end = first + graph.blocks.len();
-        self.blocks.resize(end, (OpenGroup::default(), false));
+        self.blocks.resize(end, (OpenStates::default(), false));
         if let Some((open, _)) = self.blocks.get_mut(first) {
             *open = entry;
         }
@@ -227,7 +227,7 @@ impl Run<'_> {
         exit
     }
 
-    pub fn slot(&mut self, slot: Option<Slot>, open: OpenGroup) -> OpenGroup {
+    pub fn slot(&mut self, slot: Option<Slot>, open: OpenStates) -> OpenStates {
         let Some(slot) = slot else { return open };
         self.out.at[slot.0 as usize].join(open);
         if self.commits[slot.0 as usize] > 0 {
@@ -241,8 +241,8 @@ impl Run<'_> {
         &mut self,
         item: &Item,
         inner: &mut std::slice::Iter<GraphInfo>,
-        open: OpenGroup,
-    ) -> OpenGroup {
+        open: OpenStates,
+    ) -> OpenStates {
         let open = match item {
             Item::Issue { queue, slot, .. } if *queue == self.placer.queue => {
                 if open.reached() {
@@ -270,15 +270,15 @@ impl Run<'_> {
         self.slot(item.after(), open)
     }
 
-    fn iterations(&mut self, body: &Graph, info: &GraphInfo, trip: u64, mut open: OpenGroup) -> OpenGroup {
-        let mut seen = [None; OpenGroup::SETS];
+    fn iterations(&mut self, body: &Graph, info: &GraphInfo, trip: u64, mut open: OpenStates) -> OpenStates {
+        let mut seen = [None; OpenStates::SETS];
         let mut left = trip;
         while left > 0 {
             if let Some(before) = seen[usize::from(open.0)].replace(left) {
                 // The set came back: skip whole periods.
                 let period: u64 = before - left;
                 left %= period;
-                seen = [None; OpenGroup::SETS];
+                seen = [None; OpenStates::SETS];
                 if left == 0 {
                     break;
                 }
@@ -304,14 +304,14 @@ mod tests {
         program: &Program,
         queue: Queue,
         commits: &Commits,
-    ) -> (Vec<OpenGroup>, OpenGroup, OpenGroup) {
+    ) -> (Vec<OpenStates>, OpenStates, OpenStates) {
         let code = Code::new(program);
         let issues = issues(program, &code);
-        let mut at_slot = vec![OpenGroup::default(); commits.len()];
-        let (mut given, mut end) = (OpenGroup::default(), OpenGroup::default());
+        let mut at_slot = vec![OpenStates::default(); commits.len()];
+        let (mut given, mut end) = (OpenStates::default(), OpenStates::default());
         // Whether anything is open, and how many operations with a slot, up to two.
         explore(&code, (false, 0), |at, step, (any, slotted)| {
-            let state = OpenGroup(1 << if any { 1 + slotted } else { 0 });
+            let state = OpenStates(1 << if any { 1 + slotted } else { 0 });
             let next = match step {
                 code::Step::Issue { queue: q, .. } if *q == queue => {
                     (true, 2.min(slotted + u8::from(issues[&at].1)))
@@ -349,7 +349,7 @@ mod tests {
                 let placer = QueuePlacer::new(&program, queue, &Options::default());
                 for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
                     let found = placer.open_groups(&commits);
-                    let bits = |open: &[OpenGroup]| open.iter().map(|open| open.0).collect::<Vec<_>>();
+                    let bits = |open: &[OpenStates]| open.iter().map(|open| open.0).collect::<Vec<_>>();
                     let (at, given, end) = brute_force(&program, queue, &commits);
                     prop_assert_eq!((bits(&found.at), found.given.0, found.end.0), (bits(&at), given.0, end.0));
                 }

@@ -142,7 +142,7 @@ impl OverallComparison {
     }
 }
 
-/// Compares `new` with `old`, both translations of `whole`.
+/// Compares `new` with `old`, both translations of the program of `placer`.
 fn compare_all(placer: &Placer, old: &[QueueSolution], new: &[QueueSolution]) -> OverallComparison {
     let mut overall = OverallComparison {
         no_more: true,

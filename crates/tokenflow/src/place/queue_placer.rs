@@ -1,5 +1,5 @@
 //! Places the commits of one queue: from a program, and its exact solution with one group per operation, to
-//! the commits that nothing dominates, with their solution.
+//! commits that no placement looked at dominates, with their solution.
 
 use super::balance::Balanced;
 use super::candidate::Candidate;
@@ -126,8 +126,8 @@ impl<'p> QueuePlacer<'p> {
         // Each option goes on from what the options before it give, and so forces no more.
         let mut go_on = |from: Candidate, seeds: Vec<(QueueSolution, bool)>, options: &Options| {
             let mut best = from.ranked_by(options);
-            for (seed, is_least) in seeds {
-                let seed = self.candidate(seed, is_least, &points, options);
+            for (seed, forces_least) in seeds {
+                let seed = self.candidate(seed, forces_least, &points, options);
                 best = self.better_of(best, seed, options);
             }
             let found = self.search(best, &points, options, &mut seen);
@@ -140,12 +140,12 @@ impl<'p> QueuePlacer<'p> {
             ..*options
         };
         let graphs = diamonds(&self.program.body, &self.program_info.root);
-        let base_is_least = self.has_constant_distances(base);
-        let even = base_is_least && graphs.iter().all(|graph| graph.diamonds.is_empty());
+        let base_forces_least = self.has_constant_distances(base);
+        let even = base_forces_least && graphs.iter().all(|graph| graph.diamonds.is_empty());
         let balanced = (options.balance && !even).then(|| self.balance(&graphs, base));
-        let balanced_is_least = balanced.as_ref().is_some_and(|balanced| balanced.forces_least);
-        let mut best = self.candidate(base.clone(), base_is_least, &points, &plain);
-        if !balanced_is_least {
+        let balanced_forces_least = balanced.as_ref().is_some_and(|balanced| balanced.forces_least);
+        let mut best = self.candidate(base.clone(), base_forces_least, &points, &plain);
+        if !balanced_forces_least {
             best = go_on(best, Vec::new(), &plain);
         }
         if let Some(balanced) = &balanced {
@@ -153,10 +153,10 @@ impl<'p> QueuePlacer<'p> {
                 balance: true,
                 ..plain
             };
-            let mut seeds = vec![(balanced.solution.clone(), balanced_is_least)];
-            if !balanced_is_least {
+            let mut seeds = vec![(balanced.solution.clone(), balanced_forces_least)];
+            if !balanced_forces_least {
                 let before = self.commit_before(base, &balance);
-                seeds.extend(before.map(|before| (before, base_is_least)));
+                seeds.extend(before.map(|before| (before, base_forces_least)));
             }
             best = go_on(best, seeds, &balance);
         }
@@ -164,12 +164,12 @@ impl<'p> QueuePlacer<'p> {
         if options.form_groups {
             // Groups force no more than what they are made of.
             let grouped = self.grouped(&graphs, base, balanced.as_ref());
-            let mut seeds = vec![(grouped, balanced_is_least || base_is_least)];
+            let mut seeds = vec![(grouped, balanced_forces_least || base_forces_least)];
             let staged = self.stage(base, options);
             if staged.commits != base.commits {
                 let balanced = options.balance.then(|| self.balance(&graphs, &staged));
                 let grouped = self.grouped(&graphs, &staged, balanced.as_ref());
-                seeds.push((grouped, base_is_least));
+                seeds.push((grouped, base_forces_least));
             }
             best = go_on(best, seeds, options);
         }

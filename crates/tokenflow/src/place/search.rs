@@ -2,7 +2,7 @@
 //!
 //! *Dominance* is Pareto's: one placement dominates another if on every execution what is complete after each await, and each wait
 //! of the program, is a subset of what is complete there under the other one, strictly somewhere. Counts are the exact
-//! ones for each placement. Among placements that force the same, the one of least [`Rank`](super::points::Rank) is taken. Both together
+//! ones for each placement. Among placements that force the same, the one of least [`Rank`](super::commit_points::Rank) is taken. Both together
 //! are an order, so one pass over all placements, going on from each better one, ends at one that nothing is better
 //! than.
 //!
@@ -16,10 +16,10 @@
 //! Cost: 2^points solutions and comparisons, or those of the budget.
 
 use super::candidate::{Candidate, empty_commits};
+use super::commit_points::CommitPoints;
 use super::diamond::{GraphDiamonds, diamonds};
-use super::forms::{BalanceEffect, Form};
+use super::diamond_forms::{BalanceEffect, Form};
 use super::incremental::{Change, IncrementalSolver, TrialResult};
-use super::points::Points;
 use super::{Options, QueuePlacer};
 use crate::compare::EarlyExit;
 use crate::counts::QueueSolution;
@@ -43,7 +43,7 @@ pub(super) type Seen = FxHashSet<Commits>;
 pub(super) struct Search<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
     options: &'a Options,
-    points: &'a Points,
+    points: &'a CommitPoints,
     seen: &'a mut Seen,
     /// The branches whose arms may be padded.
     graphs: Vec<GraphDiamonds<'p>>,
@@ -68,7 +68,7 @@ impl<'p> QueuePlacer<'p> {
     pub(super) fn search(
         &self,
         start: Candidate,
-        points: &Points,
+        points: &CommitPoints,
         options: &Options,
         seen: &mut Seen,
     ) -> Found {
@@ -76,7 +76,7 @@ impl<'p> QueuePlacer<'p> {
         let exhaustive = candidates.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE);
         if !exhaustive && self.trials == 0 {
             return Found {
-                spent: !start.is_least,
+                spent: !start.forces_least,
                 best: start,
             };
         }
@@ -103,10 +103,10 @@ impl<'p> QueuePlacer<'p> {
         };
         let mut best = search.best;
         if search.found_better {
-            best = self.candidate(best.solution, best.is_least, points, options);
+            best = self.candidate(best.solution, best.forces_least, points, options);
         }
         Found {
-            spent: spent && !best.is_least,
+            spent: spent && !best.forces_least,
             best,
         }
     }
@@ -294,7 +294,7 @@ impl Search<'_, '_> {
     /// commits. Returns true if it is better.
     fn consider_changes(&mut self, mut changes: Vec<Change>) -> bool {
         let best = &mut self.best;
-        if best.is_least
+        if best.forces_least
             && self
                 .points
                 .adds_cost(&best.solution.commits, &changes, &best.rank)

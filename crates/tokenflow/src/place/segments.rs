@@ -18,7 +18,7 @@ pub(super) fn segments(placer: &Placer) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let needs = needs(block);
-    let quiet = quiet(placer);
+    let nothing_in_flight_after = nothing_in_flight_after(placer);
     let mut segments = Vec::new();
     let (mut end, mut start) = (block.items.len(), usize::MAX);
     for i in (0..block.items.len()).rev() {
@@ -26,7 +26,11 @@ pub(super) fn segments(placer: &Placer) -> Vec<Range<usize>> {
         // What is in flight, though nothing awaits it, may share a group with what comes next.
         // A point belongs to what comes before it.
         let point = matches!(block.items[i], Item::Point(_));
-        let cut = i == 0 || !point && quiet.get(i - 1).is_some_and(|&quiet| quiet);
+        let cut = i == 0
+            || !point
+                && nothing_in_flight_after
+                    .get(i - 1)
+                    .is_some_and(|&nothing_in_flight_after| nothing_in_flight_after);
         if start == i && cut {
             segments.push(i..end);
             (end, start) = (i, usize::MAX);
@@ -59,7 +63,7 @@ fn needs(block: &Block) -> Vec<usize> {
 }
 
 /// Returns, for each item, whether the operations of every queue are complete after it.
-fn quiet(placer: &Placer) -> Vec<bool> {
+fn nothing_in_flight_after(placer: &Placer) -> Vec<bool> {
     let mut all: Option<Vec<bool>> = None;
     for queue_placer in &placer.queues {
         let complete = all_complete_after(

@@ -57,7 +57,7 @@ impl<'c> BufferNumbering<'c> {
 
     /// How many there are so far.
     #[must_use]
-    pub fn number(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.known.len()
     }
 

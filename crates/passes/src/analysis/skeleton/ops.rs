@@ -11,7 +11,7 @@ use tokenflow::{Block, Edge, Item, Nested, Repeat, Target, Token};
 
 impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
     pub(super) fn op(&mut self, op: Op<'c>, items: &mut Vec<Item>) {
-        if let Some(values) = self.classifier.uses(op) {
+        if let Some(values) = self.classifier.implied_await(op) {
             let tokens = values.iter().map(|&value| self.token(value)).collect();
             self.await_op(op, tokens, items);
         }

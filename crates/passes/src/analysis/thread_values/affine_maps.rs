@@ -48,7 +48,7 @@ impl<'c> ThreadValues<'c> {
         let (known, function): (_, Function) = match operator {
             Operator::Add => return self.plus(&a, &b),
             Operator::Mul => (product(self, &a, &b), i64::checked_mul),
-            Operator::Mod => (by.and_then(|by| rotation::floored_remainder(&a, by)), |a, b| {
+            Operator::Mod => (by.and_then(|by| periodic::floored_remainder(&a, by)), |a, b| {
                 (b > 0).then(|| a.rem_euclid(b))
             }),
             Operator::FloorDiv => (by.and_then(|by| exact_quotient(&a, by)), |a, b| {

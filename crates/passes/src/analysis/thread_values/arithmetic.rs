@@ -7,7 +7,7 @@ use async_mlir::names::{arith, attr, index};
 use async_mlir::types::bit_width;
 use tokenflow::barriers::{Offset, Symbol};
 
-/// What a multiplication by a constant, or a division by one, makes of what is not known.
+/// What an operation with a constant operand makes of a value that is not constant.
 pub(super) fn with_constant<'c>(
     all: &mut ThreadValues<'c>,
     op: Op<'c>,
@@ -28,11 +28,11 @@ pub(super) fn with_constant<'c>(
             let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
             exact_quotient(a, 1 << shift)
         }
-        arith::REMUI | arith::REMSI | index::REMU | index::REMS => rotation::remainder(a, b.as_constant()?),
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => periodic::remainder(a, b.as_constant()?),
         arith::ANDI => {
             let modulus = b.as_constant()?.checked_add(1)?;
             let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
-            is_mask.then(|| rotation::floored_remainder(a, modulus))?
+            is_mask.then(|| periodic::floored_remainder(a, modulus))?
         }
         // As rounding toward negative infinity begins. With a sign, the 1 of a single bit is -1.
         arith::CMPI => {

@@ -1,7 +1,7 @@
 //! Computes loop-carried values: counters, slots that wrap around, and values that take each other's places.
 
+use super::periodic::{counter, is_within, periodic};
 use super::recurrences::{Recurrence, recurrence_of};
-use super::rotation::{counter, is_within, periodic};
 use super::{ThreadValue, ThreadValues};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
@@ -145,7 +145,7 @@ pub(super) fn argument<'c>(
             value.offset.terms.push((step, Symbol::Iteration(of)));
             Some(value)
         }
-        Recurrence::Rotate { step, modulus } => {
+        Recurrence::AddModulo { step, modulus } => {
             if let Some(start) = first.as_constant() {
                 let is_slot = (0..modulus).contains(&start);
                 return is_slot.then(|| counter(of, start, step, modulus))?;
@@ -184,7 +184,7 @@ pub(super) fn result<'c>(
     if let Some(last) = trips.and_then(|trips| after(values, iter_args, place, trips)) {
         return Some(last);
     }
-    let Recurrence::Rotate { step, modulus } = iter_args.recurrence(place)? else {
+    let Recurrence::AddModulo { step, modulus } = iter_args.recurrence(place)? else {
         return None;
     };
     let first = values.of(iter_args.init(place))?;
@@ -232,7 +232,7 @@ fn after<'c>(
             first.offset.constant = first.offset.constant.checked_add(step.checked_mul(trips)?)?;
             Some(first)
         }
-        Recurrence::Rotate { step, modulus } => {
+        Recurrence::AddModulo { step, modulus } => {
             let start = first.as_constant().filter(|start| (0..modulus).contains(start))?;
             let ahead = (step % modulus).checked_mul(trips % modulus)? % modulus;
             Some(ThreadValue::constant(start.checked_add(ahead)? % modulus))

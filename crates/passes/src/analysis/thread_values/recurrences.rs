@@ -11,8 +11,8 @@ use async_mlir::types::bit_width;
 /// What a value becomes in the next iteration.
 pub(super) enum Recurrence {
     Add(i64),
-    /// From 0 to the modulus.
-    Rotate {
+    /// `(value + step) mod modulus`, at least 0 and less than `modulus`.
+    AddModulo {
         step: i64,
         modulus: i64,
     },
@@ -30,7 +30,7 @@ pub(super) fn recurrence_of<'c>(
         arith::ADDI | index::ADD => Some(Recurrence::Add(
             increment(next, is_argument).filter(|step| *step >= 0)?,
         )),
-        arith::REMUI | arith::REMSI | index::REMU | index::REMS => Some(Recurrence::Rotate {
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => Some(Recurrence::AddModulo {
             step: counted(0)?,
             modulus: constant(1).filter(|modulus| *modulus > 0)?,
         }),
@@ -38,14 +38,14 @@ pub(super) fn recurrence_of<'c>(
             let modulus = constant(1)?.checked_add(1)?;
             let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
             let step = counted(0)?;
-            is_mask.then_some(Recurrence::Rotate { step, modulus })
+            is_mask.then_some(Recurrence::AddModulo { step, modulus })
         }
         // Between 0 and 1.
         arith::XORI if is_argument(op.operand(0)) && is_one(op.operand(1)) => {
-            Some(Recurrence::Rotate { step: 1, modulus: 2 })
+            Some(Recurrence::AddModulo { step: 1, modulus: 2 })
         }
         arith::SUBI if constant(0) == Some(1) && is_argument(op.operand(1)) => {
-            Some(Recurrence::Rotate { step: 1, modulus: 2 })
+            Some(Recurrence::AddModulo { step: 1, modulus: 2 })
         }
         arith::SELECT => wrapping(op, is_argument),
         _ => None,
@@ -100,7 +100,7 @@ pub(super) fn wrapping<'c>(select: Op<'c>, is_argument: &impl Fn(Value<'c>) -> b
             &[Equal, SignedGreaterOrEqual, UnsignedGreaterOrEqual],
         );
         let modulus = if is_next { limit } else { limit.checked_add(1)? };
-        return (goes_on && again == 0 && modulus > 0).then_some(Recurrence::Rotate { step: 1, modulus });
+        return (goes_on && again == 0 && modulus > 0).then_some(Recurrence::AddModulo { step: 1, modulus });
     }
     // It goes on as long as the argument is not 0, so that what comes next is not -1, which only has a sign if it is read with one.
     let goes_on = match (is_next, limit) {
@@ -117,7 +117,7 @@ pub(super) fn wrapping<'c>(select: Op<'c>, is_argument: &impl Fn(Value<'c>) -> b
         _ => false,
     };
     let modulus = again.checked_add(1).filter(|modulus| *modulus > 0)?;
-    goes_on.then_some(Recurrence::Rotate {
+    goes_on.then_some(Recurrence::AddModulo {
         step: modulus - 1,
         modulus,
     })

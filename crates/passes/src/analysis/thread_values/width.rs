@@ -1,6 +1,6 @@
 //! Truncates and extends integers to the width of their types.
 //!
-//! A number is held as it is with a sign, and one of a single bit as 0 or 1.
+//! Numbers are kept sign-extended, but those of a single bit as 0 or 1.
 
 use super::arithmetic::reads_without_sign;
 use super::{ThreadValue, ThreadValues, rotation};
@@ -61,7 +61,7 @@ impl<'c> ThreadValues<'c> {
             return Some(self.each(value, without_sign));
         }
         if value.threads.is_none()
-            && let Some(known) = rotation::combine(std::slice::from_ref(&value), |numbers| {
+            && let Some(known) = periodic::combine(std::slice::from_ref(&value), |numbers| {
                 Some(without_sign(numbers[0]))
             })
         {
@@ -117,7 +117,7 @@ fn periodic(value: &ThreadValue, bits: u32) -> Option<ThreadValue> {
         return None;
     }
     let [(step, Symbol::Iteration(of))] = value.offset.terms.as_slice() else {
-        return rotation::combine(std::slice::from_ref(value), |numbers| Some(cut(numbers[0], bits)));
+        return periodic::combine(std::slice::from_ref(value), |numbers| Some(cut(numbers[0], bits)));
     };
     let mut numbers = Vec::new();
     let mut number = value.offset.constant;
@@ -128,7 +128,7 @@ fn periodic(value: &ThreadValue, bits: u32) -> Option<ThreadValue> {
         numbers.push(cut(number, bits));
         number = number.wrapping_add(*step);
     }
-    rotation::periodic(*of, numbers)
+    periodic::periodic(*of, numbers)
 }
 
 /// Returns true if all that is added to each thread's number is periodic, and the sum fits at the least and

@@ -12,7 +12,7 @@ const THREADS: i64 = 128;
 const WARPS: usize = 4;
 
 /// Returns true if `op` computes the same in all threads of a warpgroup from what differs between its threads: the number of a
-/// thread in x, compared with a multiple of 128, or divided by one; and what is known for each warp.
+/// thread in x, compared with, or divided by, a multiple of 128; and what is known for each warp.
 pub(super) fn is_same_in_warpgroup(op: Op<'_>) -> bool {
     let by_warp = (op.num_results() == 1).then(|| by_warp(op.result(0))).flatten();
     if by_warp.is_some_and(|warps| {

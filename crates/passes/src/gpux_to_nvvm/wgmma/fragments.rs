@@ -117,7 +117,7 @@ fn writes_while_read<'c>(block: Block<'c>, op: Op<'c>, mut younger: i64) -> bool
                 return false;
             }
         } else if is_call(op)
-            || op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_warpgroups)
+            || op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_wgmma_queue)
         {
             // It may wait.
             return false;
@@ -133,7 +133,7 @@ pub(super) fn loop_body(op: Op<'_>) -> Option<Block<'_>> {
         return op.region(0).first();
     }
     let condition = op.is(scf::WHILE).then(|| op.region(0).first())??;
-    if condition.ops().into_iter().any(is_of_warpgroups) {
+    if condition.ops().into_iter().any(is_of_wgmma_queue) {
         return None;
     }
     op.region(1).first()
@@ -141,12 +141,12 @@ pub(super) fn loop_body(op: Op<'_>) -> Option<Block<'_>> {
 
 /// Returns true if `op` commits a group of multiplications.
 pub(super) fn is_commit(op: Op<'_>) -> bool {
-    op.is(gpux::COMMIT_GROUP) && is_of_warpgroups(op)
+    op.is(gpux::COMMIT_GROUP) && is_of_wgmma_queue(op)
 }
 
 /// Returns true if `op` waits for groups of multiplications.
 pub(super) fn is_wait(op: Op<'_>) -> bool {
-    op.is(gpux::WAIT_GROUP) && is_of_warpgroups(op)
+    op.is(gpux::WAIT_GROUP) && is_of_wgmma_queue(op)
 }
 
 /// Returns true if `op` waits until nothing is in flight.
@@ -154,8 +154,8 @@ pub(super) fn is_full_wait(op: Op<'_>) -> bool {
     is_wait(op) && op.int_attr(gpux_attr::PENDING) == Some(0)
 }
 
-/// Returns true if `op`, a commit or a wait, is one of this queue.
-pub(super) fn is_of_warpgroups(op: Op<'_>) -> bool {
+/// Returns true if `op`, a commit or a wait, is one of the queue `wgmma`.
+pub(super) fn is_of_wgmma_queue(op: Op<'_>) -> bool {
     op.attr(gpux_attr::QUEUE) == Some(queue_attribute(op.context(), "wgmma"))
 }
 
@@ -213,7 +213,7 @@ impl<'c> Accumulators<'c> {
             .map(|register| {
                 self.asm(op, "mov.b32 $0, $1;", &constraints)
                     .operands(&[register])
-                    .results(&[registers.element])
+                    .results(&[registers.register_type])
                     .before(op)
                     .result(0)
             })
@@ -255,7 +255,7 @@ pub(super) fn zeros<'c>(op: Op<'c>) -> Option<Op<'c>> {
         return None;
     }
     let numbers = registers.fragment();
-    let zeros = constant_zeros(op, &sizes, registers.number)?;
+    let zeros = constant_zeros(op, &sizes, registers.element_type)?;
     let zeros = if zeros.ty() == numbers {
         zeros
     } else {
@@ -297,7 +297,11 @@ fn unpacked<'c>(op: Op<'c>, register: Value<'c>, registers: &Registers<'c>) -> V
         .results(&[registers.single()])
         .before(op);
     let numbers = bitcast(op, single.result(0), registers.unpacked());
-    elements(op, numbers, &vec![registers.number; registers.numbers])
+    elements(
+        op,
+        numbers,
+        &vec![registers.element_type; registers.elements_per_register],
+    )
 }
 
 /// The neighbors that `op` writes.
@@ -322,11 +326,11 @@ fn rows<'c>(op: Op<'c>, registers: &Registers<'c>) -> Vec<Value<'c>> {
 /// What the registers hold of neighbors.
 fn packed<'c>(op: Op<'c>, row: Value<'c>, registers: &Registers<'c>) -> Vec<Value<'c>> {
     if !registers.is_packed() {
-        return elements(op, row, &vec![registers.element; registers.neighbors]);
+        return elements(op, row, &vec![registers.register_type; registers.neighbors]);
     }
     // All of them are in one register.
     let single = bitcast(op, row, registers.single());
-    elements(op, single, &[registers.element])
+    elements(op, single, &[registers.register_type])
 }
 
 /// The same bits as other numbers. It takes any of them, while those of 8 bits are no types of the LLVM dialect.

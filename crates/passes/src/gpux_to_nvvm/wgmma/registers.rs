@@ -20,11 +20,10 @@ pub(super) const MOST_REGISTERS: usize = 255;
 /// The registers of a thread for a matrix: so many for each 64 rows.
 pub(super) struct Registers<'c> {
     /// The type of a register.
-    pub element: Type<'c>,
-    /// The type of a thread's numbers.
-    pub number: Type<'c>,
-    /// How many of them are in a register.
-    pub numbers: usize,
+    pub register_type: Type<'c>,
+    /// The type of an element of the matrix.
+    pub element_type: Type<'c>,
+    pub elements_per_register: usize,
     /// How many stand side by side in a row.
     pub neighbors: usize,
     pub blocks: usize,
@@ -51,13 +50,13 @@ impl<'c> Registers<'c> {
         if !in_place && !of_16_bits && !is_of_a_alone(matrix, context) {
             return None;
         }
-        let number = if is_tf32(matrix) { single } else { matrix };
-        let numbers = usize::try_from(BITS / bit_width(number)?).ok()?;
+        let element_type = if is_tf32(matrix) { single } else { matrix };
+        let elements_per_register = usize::try_from(BITS / bit_width(element_type)?).ok()?;
         // The 128 threads of a warpgroup have 64 rows.
         let all = usize::try_from(columns / 2).ok()?;
         Some(Self {
-            element: if in_place { number } else { bits },
-            number,
+            register_type: if in_place { element_type } else { bits },
+            element_type,
             numbers,
             neighbors: if in_place { 2 } else { numbers },
             blocks: usize::try_from(rows / ROWS).ok()?,
@@ -72,43 +71,43 @@ impl<'c> Registers<'c> {
 
     /// Returns true if numbers have to be put into registers, and taken out of them.
     pub fn is_packed(&self) -> bool {
-        self.element != self.number
+        self.register_type != self.element_type
     }
 
     /// The sizes of a thread's numbers: the blocks of rows, the groups of columns, the two rows of a block, and the neighbors.
     pub fn sizes(&self) -> [usize; 4] {
-        let groups = self.count * self.numbers / (2 * self.neighbors);
+        let groups = self.count * self.elements_per_register / (2 * self.neighbors);
         [self.blocks, groups, 2, self.neighbors]
     }
 
     /// A thread's numbers.
     pub fn fragment(&self) -> Type<'c> {
-        Type::vector(&self.sizes().map(|size| size as u64), self.number)
+        Type::vector(&self.sizes().map(|size| size as u64), self.element_type)
     }
 
     /// Neighbors.
     pub fn row(&self) -> Type<'c> {
-        vector(self.neighbors, self.number)
+        vector(self.neighbors, self.element_type)
     }
 
     /// A register, as a vector.
     pub fn single(&self) -> Type<'c> {
-        vector(1, self.element)
+        vector(1, self.register_type)
     }
 
     /// The numbers of a register.
     pub fn unpacked(&self) -> Type<'c> {
-        vector(self.numbers, self.number)
+        vector(self.elements_per_register, self.element_type)
     }
 
     /// How the constraints of an `asm` name a register.
     pub fn constraint(&self) -> char {
-        constraint(self.element)
+        constraint(self.register_type)
     }
 
     /// The struct for 64 rows.
     pub fn block(&self, context: &'c Context) -> Type<'c> {
-        structure(context, &vec![self.element; self.count])
+        structure(context, &vec![self.register_type; self.count])
     }
 
     /// The struct for all.
@@ -211,7 +210,7 @@ impl<'c> Accumulators<'c> {
                 (0..registers.blocks).map(|i| self.extract(op, value, i, registers.block(self.context)));
             let blocks: Vec<Value> = blocks.collect();
             store::lower(op, registers, |block, i| {
-                self.extract(op, blocks[block], i, registers.element)
+                self.extract(op, blocks[block], i, registers.register_type)
             });
             return;
         }

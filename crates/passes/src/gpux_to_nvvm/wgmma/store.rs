@@ -13,7 +13,7 @@ use async_mlir::melior::ir::Type;
 use async_mlir::names::{arith, attr, gpu, memref};
 
 /// The threads of a warpgroup, of a warp, and of those that share a row.
-const WARPGROUP: i64 = 128;
+const WARPGROUP_THREADS: i64 = 128;
 const WARP: i64 = 32;
 const QUAD: i64 = 4;
 /// The rows of a warp, and of half of its registers.
@@ -24,7 +24,7 @@ const HALF_ROWS: i64 = 8;
 pub(super) fn is_of_several(op: Op<'_>) -> bool {
     let function = op.ancestors().find(|outer| outer.is_function());
     let size = function.and_then(block_size);
-    size.is_some_and(|[x, ..]| i64::from(x) > WARPGROUP)
+    size.is_some_and(|[x, ..]| i64::from(x) > WARPGROUP_THREADS)
 }
 
 /// Makes the stores that `op` consists of. `register` is what a thread has in a block of 64 rows, by its number.
@@ -61,7 +61,7 @@ impl<'c> At<'c> {
             .attr(attr::DIMENSION, Dimension::X.attribute(self.op.context()))
             .before(self.op)
             .result(0);
-        let thread = self.compute(arith::REMUI, thread, WARPGROUP);
+        let thread = self.compute(arith::REMUI, thread, WARPGROUP_THREADS);
         let warp = self.compute(arith::DIVUI, thread, WARP);
         let lane = self.compute(arith::REMUI, thread, WARP);
         let quad = self.compute(arith::DIVUI, lane, QUAD);

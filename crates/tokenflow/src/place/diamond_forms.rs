@@ -21,8 +21,8 @@ pub(super) enum Form {
 /// What became of a diamond.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BalanceEffect {
-    /// Nothing to do: no arm commits, or the diamond is off.
-    None,
+    /// The commits are as before: the diamond is off, there is nothing to even out, or that is not possible (but see `Uneven`).
+    Unchanged,
     /// The arms were equal; their last commit was moved after the meeting point.
     Moved,
     /// The arms are equal now and were not before.
@@ -107,7 +107,7 @@ fn apply(
         return if unbounded {
             BalanceEffect::Uneven
         } else {
-            BalanceEffect::None
+            BalanceEffect::Unchanged
         };
     }
     let most = arms.arms().map(|(_, groups)| groups).max().unwrap_or(0);
@@ -116,20 +116,20 @@ fn apply(
         committed.note_diamond(diamond.head, Some(most));
     }
     if form == Form::Off || most == 0 {
-        return BalanceEffect::None;
+        return BalanceEffect::Unchanged;
     }
     // Where the last commits can't be moved, the arms are padded.
     let can_sink = form == Form::Sunk && arms.last().all(|commit| matches!(commit, ArmCommit::Movable(_)));
     let sunk_to = diamond.after.filter(|_| can_sink);
     if sunk_to.is_none() && equal {
-        return BalanceEffect::None;
+        return BalanceEffect::Unchanged;
     }
     let kept = |groups: u64| groups.saturating_sub(u64::from(sunk_to.is_some()));
     let padding = |kept_groups: u64| padding(kept(most) - kept_groups, max_padding);
     let lacks_place =
         |(arm, (_, groups)): (&Arm, (&[ArmCommit], u64))| arm.start.is_none() && padding(kept(groups)) > 0;
     if diamond.arms.iter().zip(arms.arms()).any(lacks_place) {
-        return BalanceEffect::None;
+        return BalanceEffect::Unchanged;
     }
     if let Some(after) = sunk_to {
         for commit in arms.last() {

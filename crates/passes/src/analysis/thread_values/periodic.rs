@@ -69,7 +69,7 @@ pub(super) fn next<'c>(values: &mut ThreadValues<'c>, select: Op<'c>) -> Option<
         .flatten()
         .find(|op| matches!(op.name(), arith::ADDI | arith::SUBI | index::ADD | index::SUB))?;
     sum.operands().find_map(|number| {
-        let Recurrence::Rotate { step, modulus } = wrapping(select, &|value| value == number)? else {
+        let Recurrence::AddModulo { step, modulus } = wrapping(select, &|value| value == number)? else {
             return None;
         };
         let mut value = values.of(number)?;

@@ -18,7 +18,7 @@ const UNKNOWN_TRIP: u64 = 64;
 
 /// A place where a commit makes a difference.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
+pub(super) struct CommitPoint {
     pub slot: Slot,
     /// About how often it is executed.
     pub weight: u64,
@@ -30,8 +30,8 @@ pub(super) struct Point {
 
 /// All points of a queue, in program order.
 #[derive(Default)]
-pub(super) struct Points {
-    pub list: Vec<Point>,
+pub(super) struct CommitPoints {
+    pub list: Vec<CommitPoint>,
     /// For each slot, its point's place in the list.
     of_slot: Vec<Option<u32>>,
     /// For each slot, whether control can reach it.
@@ -55,7 +55,7 @@ pub(super) struct Rank {
     places: Vec<u32>,
 }
 
-impl Points {
+impl CommitPoints {
     /// Moves each commit to the first slot of its point; one that is never executed goes.
     pub fn canonical(&self, commits: &Commits) -> Commits {
         let mut moved = vec![0; commits.len()];
@@ -110,7 +110,7 @@ impl Points {
 
 impl QueuePlacer<'_> {
     /// Returns the points of the queue; `base` is any solution.
-    pub(super) fn points(&self, base: &QueueSolution) -> Points {
+    pub(super) fn points(&self, base: &QueueSolution) -> CommitPoints {
         let open = self.open_groups(&vec![0; self.program.slots as usize]);
         let mut finder = Finder {
             queue: self.queue,
@@ -118,7 +118,7 @@ impl QueuePlacer<'_> {
             concerned: vec![false; self.program_info.graphs],
             issues_alone: vec![true; self.program_info.graphs],
             groups_end_in_block: !self.program.rules(self.queue).empty_groups,
-            points: Points {
+            points: CommitPoints {
                 list: Vec::new(),
                 of_slot: vec![None; self.program.slots as usize],
                 reached: open.at.iter().map(|open| open.reached()).collect(),
@@ -171,7 +171,7 @@ struct Finder {
     /// True if a commit after an operation with regions is late for what that issues: the hardware makes a group of
     /// a straight line alone, or adds to it.
     groups_end_in_block: bool,
-    points: Points,
+    points: CommitPoints,
 }
 
 impl Finder {
@@ -225,7 +225,7 @@ impl Finder {
     fn block(&mut self, block: &Block, info: &BlockInfo, times: u64, divergent: bool) {
         let mut inner = info.inner.iter();
         let mut here = None;
-        let mut point = Point {
+        let mut point = CommitPoint {
             slot: Slot(0),
             weight: times,
             divergent,
@@ -262,11 +262,11 @@ impl Finder {
     }
 
     /// Adds a slot to the current point, or to a new one.
-    fn slot(&mut self, slot: Option<Slot>, here: &mut Option<u32>, point: Point) {
+    fn slot(&mut self, slot: Option<Slot>, here: &mut Option<u32>, point: CommitPoint) {
         let Some(slot) = slot else { return };
         let list = &mut self.points.list;
         let point = *here.get_or_insert_with(|| {
-            list.push(Point { slot, ..point });
+            list.push(CommitPoint { slot, ..point });
             u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
         });
         self.points.of_slot[slot.0 as usize] = Some(point);

@@ -12,13 +12,13 @@ use rustc_hash::FxHashMap;
 
 /// The views of some buffers.
 #[derive(Default)]
-pub struct BufferUses<'c> {
+pub struct BufferViews<'c> {
     buffer_of: FxHashMap<Value<'c>, usize>,
     /// For each buffer, an operation that it can't be followed through.
     pub escapes: Vec<Option<Op<'c>>>,
 }
 
-impl<'c> BufferUses<'c> {
+impl<'c> BufferViews<'c> {
     /// Follows the buffers each of which begins as one of `roots`.
     #[must_use]
     pub fn of(roots: &[Vec<Value<'c>>]) -> Self {

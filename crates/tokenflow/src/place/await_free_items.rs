@@ -1,9 +1,10 @@
-//! Proposes one commit for a whole loop or branch in which nothing is waited for.
+//! Proposes commits around loops and branches in which nothing is awaited: one after the whole item (`stage`), or one before
+//! each operation and one after the item (`commit_before`).
 //!
 //! A loop that stages a tile issues many operations and awaits none of them. With a commit after each operation, the
 //! number of groups is the trip count, which is unknown or large; with one commit after the loop it is one. So too for
-//! branches. Proposals go from the inside out, all items of one level together, since a rotation needs its prologue
-//! and its body changed together; where that makes some await force more, items are tried by the tokens that flow
+//! branches. Proposals go from the inside out, all items of one level together, since for tokens that one loop
+//! carries, its prologue and its body have to change together; where that makes some await force more, items are tried by the tokens that flow
 //! together, and then one by one.
 //!
 //! Where each operation keeps a group of its own, the groups of such a loop can't be counted from outside, but its last
@@ -41,19 +42,19 @@ impl QueuePlacer<'_> {
         let mut best = base.clone();
         let mut trials = self.trials;
         for level in 0..LEVELS {
-            let stages: Vec<&AwaitFreeItem> = finder.stages.iter().filter(|s| s.level == level).collect();
-            if stages.is_empty() {
+            let items: Vec<&AwaitFreeItem> = finder.items.iter().filter(|s| s.level == level).collect();
+            if items.is_empty() {
                 break;
             }
-            if let Some(staged) = self.staged(&best, &stages, options) {
+            if let Some(staged) = self.staged(&best, &items, options) {
                 best = staged;
                 continue;
             }
             let mut classes: BTreeMap<u32, Vec<&AwaitFreeItem>> = BTreeMap::new();
-            for &stage in &stages {
-                classes.entry(stage.class).or_default().push(stage);
+            for &item in &items {
+                classes.entry(item.class).or_default().push(item);
             }
-            let single = stages.iter().map(|&stage| vec![stage]);
+            let single = items.iter().map(|&item| vec![item]);
             for some in classes.into_values().chain(single) {
                 if trials == 0 {
                     return best;
@@ -69,22 +70,22 @@ impl QueuePlacer<'_> {
     fn staged(
         &self,
         best: &QueueSolution,
-        stages: &[&AwaitFreeItem],
+        items: &[&AwaitFreeItem],
         options: &Options,
     ) -> Option<QueueSolution> {
-        let mut stages = stages.to_vec();
+        let mut items = items.to_vec();
         loop {
-            let commits = with_stages(&best.commits, &stages);
+            let commits = commit_after(&best.commits, &items);
             if commits == best.commits {
                 return None;
             }
             let open = self.open_groups(&commits);
-            let before = stages.len();
-            stages.retain(|stage| {
-                let at = stage.after.0 as usize;
-                commits[at] == 0 || open.allows(stage.after, options)
+            let before = items.len();
+            items.retain(|item| {
+                let at = item.after.0 as usize;
+                commits[at] == 0 || open.allows(item.after, options)
             });
-            if stages.len() == before {
+            if items.len() == before {
                 return self.try_commits(best, commits).map(|(solution, _)| solution);
             }
         }
@@ -104,13 +105,13 @@ impl QueuePlacer<'_> {
         let mut incremental = self.incremental(base);
         let none = vec![0; base.commits.len()];
         for level in (0..LEVELS).rev() {
-            let stages: Vec<&AwaitFreeItem> = finder.stages.iter().filter(|s| s.level == level).collect();
+            let items: Vec<&AwaitFreeItem> = finder.items.iter().filter(|s| s.level == level).collect();
             let mut classes: BTreeMap<u32, Vec<&AwaitFreeItem>> = BTreeMap::new();
-            for &stage in &stages {
-                classes.entry(stage.class).or_default().push(stage);
+            for &item in &items {
+                classes.entry(item.class).or_default().push(item);
             }
-            classes.retain(|_, stages| stages.len() > 1);
-            let single = stages.iter().rev().map(|&stage| vec![stage]);
+            classes.retain(|_, items| items.len() > 1);
+            let single = items.iter().rev().map(|&item| vec![item]);
             for some in single.chain(classes.into_values()) {
                 if trials == 0 {
                     return best;
@@ -143,13 +144,13 @@ impl QueuePlacer<'_> {
     }
 }
 
-fn with_stages(commits: &Commits, stages: &[&AwaitFreeItem]) -> Commits {
+fn commit_after(commits: &Commits, items: &[&AwaitFreeItem]) -> Commits {
     let mut new = commits.clone();
-    for stage in stages {
-        let inside = &mut new[stage.slots.clone()];
+    for item in items {
+        let inside = &mut new[item.slots.clone()];
         if inside.iter().any(|&n| n > 0) {
             inside.fill(0);
-            new[stage.after.0 as usize] = 1;
+            new[item.after.0 as usize] = 1;
         }
     }
     new
@@ -158,7 +159,7 @@ fn with_stages(commits: &Commits, stages: &[&AwaitFreeItem]) -> Commits {
 struct Finder<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
     token_classes: &'a TokenClasses,
-    stages: Vec<AwaitFreeItem>,
+    items: Vec<AwaitFreeItem>,
     /// The slots met so far; they are numbered in this order.
     next_slot: usize,
     /// The slots before and after each operation met so far.
@@ -168,7 +169,7 @@ struct Finder<'a, 'p> {
 /// What is known of a graph.
 struct Inside {
     /// Nothing in it is waited for, or committed by the program.
-    quiet: bool,
+    is_await_free: bool,
     /// The first token issued in it.
     issues: Option<Token>,
     /// The level of an item that holds it.
@@ -180,7 +181,7 @@ impl<'a, 'p> Finder<'a, 'p> {
         let mut finder = Self {
             placer,
             token_classes: placer.token_classes(),
-            stages: Vec::new(),
+            items: Vec::new(),
             next_slot: 0,
             issues: Vec::new(),
         };
@@ -188,17 +189,17 @@ impl<'a, 'p> Finder<'a, 'p> {
         finder
     }
 
-    fn committed_before(&self, commits: &Commits, stages: &[&AwaitFreeItem]) -> Commits {
+    fn committed_before(&self, commits: &Commits, items: &[&AwaitFreeItem]) -> Commits {
         let mut new = commits.clone();
-        for stage in stages {
-            let issues = &self.issues[stage.issues.clone()];
+        for item in items {
+            let issues = &self.issues[item.issues.clone()];
             let committed = issues.iter().filter(|(_, after)| commits[after.0 as usize] > 0);
             for (_, after) in committed.clone() {
                 new[after.0 as usize] = 0;
             }
             for (before, _) in committed {
                 new[before.0 as usize] = 1;
-                new[stage.after.0 as usize] = 1;
+                new[item.after.0 as usize] = 1;
             }
         }
         new
@@ -206,7 +207,7 @@ impl<'a, 'p> Finder<'a, 'p> {
 
     fn graph(&mut self, graph: &Graph, info: &GraphInfo) -> Inside {
         let mut all = Inside {
-            quiet: true,
+            is_await_free: true,
             issues: None,
             level: 0,
         };
@@ -231,21 +232,22 @@ impl<'a, 'p> Finder<'a, 'p> {
                     | Item::Wait { queue: q, .. }
                         if *q == queue =>
                     {
-                        all.quiet = false;
+                        all.is_await_free = false;
                     }
-                    Item::Await { .. } => all.quiet = false,
+                    Item::Await { .. } => all.is_await_free = false,
                     Item::Nested(_) | Item::Repeat(_) => {
                         let (Some(graph), Some(info)) = (item.graph(), inner.next()) else {
                             continue;
                         };
                         let (first, first_issue) = (self.next_slot, self.issues.len());
                         let inside = ensure_sufficient_stack(|| self.graph(graph, info));
-                        all.quiet &= inside.quiet;
+                        all.is_await_free &= inside.is_await_free;
                         all.issues = all.issues.or(inside.issues);
-                        if let (true, Some(token), Some(after)) = (inside.quiet, inside.issues, item.after())
+                        if let (true, Some(token), Some(after)) =
+                            (inside.is_await_free, inside.issues, item.after())
                         {
                             let token = defs(item).next().unwrap_or(token);
-                            self.stages.push(AwaitFreeItem {
+                            self.items.push(AwaitFreeItem {
                                 slots: first..self.next_slot,
                                 issues: first_issue..self.issues.len(),
                                 after,

@@ -1,6 +1,6 @@
 //! Checks incrementally whether a placement of commits is legal that differs from a known one in few places.
 
-use super::open_groups::{OpenGroup, OpenGroups, Run};
+use super::open_groups::{OpenGroups, OpenStates, Run};
 use super::{Options, QueuePlacer};
 use crate::automaton::Body;
 use crate::program::Commits;
@@ -15,14 +15,14 @@ pub(super) struct Legality<'a> {
     options: Options,
     letters: Vec<u32>,
     /// What may be open before each step, and at the end.
-    before: Vec<OpenGroup>,
+    before: Vec<OpenStates>,
     /// How many slots before each step have commits that may not be there.
     illegal: Vec<u32>,
     /// For what is open before a step and its letter, what is after it, and where what is at its slots begins in `at_slots`.
-    transitions: FxHashMap<(u8, u32), (OpenGroup, usize)>,
-    at_slots: Vec<OpenGroup>,
+    transitions: FxHashMap<(u8, u32), (OpenStates, usize)>,
+    at_slots: Vec<OpenStates>,
     /// What graphs do to sets, and what is at each slot, reused from step to step.
-    known: Vec<[Option<OpenGroup>; OpenGroup::SETS]>,
+    known: Vec<[Option<OpenStates>; OpenStates::SETS]>,
     out: OpenGroups,
 }
 
@@ -46,14 +46,14 @@ impl<'a> Legality<'a> {
             illegal: Vec::with_capacity(line.len() + 1),
             transitions: FxHashMap::default(),
             at_slots: Vec::new(),
-            known: vec![[None; OpenGroup::SETS]; placer.program_info.graphs],
+            known: vec![[None; OpenStates::SETS]; placer.program_info.graphs],
             out: OpenGroups {
-                at: vec![OpenGroup::default(); commits.len()],
-                given: OpenGroup::default(),
-                end: OpenGroup::default(),
+                at: vec![OpenStates::default(); commits.len()],
+                given: OpenStates::default(),
+                end: OpenStates::default(),
             },
         };
-        let (mut open, mut illegal) = (OpenGroup::NOTHING, 0);
+        let (mut open, mut illegal) = (OpenStates::NOTHING, 0);
         for step in 0..line.len() {
             new.before.push(open);
             new.illegal.push(illegal);
@@ -69,10 +69,10 @@ impl<'a> Legality<'a> {
     /// Reads the letter of a step with these commits.
     fn read(
         &mut self,
-        open: OpenGroup,
+        open: OpenStates,
         (step, letter): (usize, u32),
         commits: &Commits,
-    ) -> (OpenGroup, usize) {
+    ) -> (OpenStates, usize) {
         if let Some(known) = self.transitions.get(&(open.0, letter)) {
             return *known;
         }
@@ -84,10 +84,10 @@ impl<'a> Legality<'a> {
         (after, first)
     }
 
-    fn run_step(&mut self, step: usize, commits: &Commits, open: OpenGroup) -> OpenGroup {
+    fn run_step(&mut self, step: usize, commits: &Commits, open: OpenStates) -> OpenStates {
         let line = self.body.line;
-        self.out.at[line.slots(step..step + 1)].fill(OpenGroup::default());
-        self.known[line.graphs(step..step + 1)].fill([None; OpenGroup::SETS]);
+        self.out.at[line.slots(step..step + 1)].fill(OpenStates::default());
+        self.known[line.graphs(step..step + 1)].fill([None; OpenStates::SETS]);
         let mut run = Run {
             placer: self.placer,
             commits,

@@ -16,7 +16,7 @@ use async_mlir::names::nvgpu;
 use async_mlir::pass::PassError;
 
 /// The threads of a warpgroup.
-const WARPGROUP: u64 = 128;
+const WARPGROUP_THREADS: u64 = 128;
 
 /// Returns an error if a block-wide store in token form or a multiplication of a warpgroup, or an await of one, is executed by
 /// some of the threads that it is for.
@@ -54,8 +54,8 @@ pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
     Ok(())
 }
 
-/// Returns an error if a multiplication is known to be executed by a warpgroup that is not whole, or by one whose threads are not counted by the
-/// first of their numbers alone, as upstream stores accumulators.
+/// Returns an error if a multiplication is known to be executed by a warpgroup that is not whole, or if the function stores accumulators and
+/// its block is not one-dimensional, as upstream's lowering assumes.
 fn check_warpgroups<'c>(multiplications: &[Op<'c>]) -> Result<(), PassError<'c>> {
     let function = multiplications
         .first()
@@ -65,7 +65,7 @@ fn check_warpgroups<'c>(multiplications: &[Op<'c>]) -> Result<(), PassError<'c>>
     };
     let ops = own_ops(function);
     let roles = Roles::of(function, &ops);
-    let is_block_whole = (u64::from(x) * u64::from(y) * u64::from(z)) % WARPGROUP == 0;
+    let is_block_whole = (u64::from(x) * u64::from(y) * u64::from(z)) % WARPGROUP_THREADS == 0;
     let is_split = |op: &Op<'c>| match &roles {
         Some(roles) => splits_warpgroup(roles.warps_at(*op), u32::MAX),
         None => !is_block_whole,
@@ -84,9 +84,8 @@ fn check_warpgroups<'c>(multiplications: &[Op<'c>]) -> Result<(), PassError<'c>>
     let mut stores = ops.into_iter().filter(|op| op.is(nvgpu::WARPGROUP_MMA_STORE));
     match stores.next().filter(|_| (y, z) != (1, 1)) {
         Some(store) => {
-            let message = format!(
-                "is by threads with numbers of one dimension, and the block has {x} x {y} x {z} threads"
-            );
+            let message =
+                format!("assumes a one-dimensional block, but the block has {x} x {y} x {z} threads");
             Err(PassError::new(store, message).note(function, "let all threads of known_block_size be in x"))
         }
         None => Ok(()),
