@@ -94,7 +94,7 @@ pub fn read_with_roles<'c>(
         pending_reads: PendingReads::of(function, &mut buffers),
         buffers,
     };
-    let number = reader.out.roles.as_ref().map_or(0, Roles::number);
+    let number = reader.out.roles.as_ref().map_or(0, Roles::count);
     reader.out.tree.roles = number;
     let Some(region) = function
         .regions()

@@ -12,7 +12,7 @@ use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::control_flow::append;
 use async_mlir::gpu::function_type;
-use async_mlir::ir::{Block, Op, Value};
+use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::attribute::TypeAttribute;
 use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::melior::ir::{Location, Type};

@@ -61,7 +61,7 @@ impl<'c> OpClassifier<'c> for Marking<'c> {
         self.nvgpu.classify(op)
     }
 
-    fn uses(&self, op: Op<'c>) -> Option<Vec<Value<'c>>> {
+    fn implied_await(&self, op: Op<'c>) -> Option<Vec<Value<'c>>> {
         (self.marks && !matches!(access(op), Access::Nothing)).then(Vec::new)
     }
 

@@ -9,12 +9,10 @@ use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, int_attr, str_attr};
 use async_mlir::llvm::{AddressSpace, converted, internal_linkage, pointer};
 use async_mlir::location::position;
 use async_mlir::melior::Context;
-use async_mlir::melior::ir::attribute::{
-    DenseI32ArrayAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute, TypeAttribute,
-};
+use async_mlir::melior::ir::attribute::{FlatSymbolRefAttribute, TypeAttribute};
 use async_mlir::melior::ir::r#type::{FunctionType, IntegerType};
 use async_mlir::melior::ir::{Attribute, Location, Type};
-use async_mlir::names::{arith, attr, builtin, cf, func, llvm};
+use async_mlir::names::{attr, builtin, cf, func, llvm};
 use async_mlir::pass::PassError;
 use async_mlir::types::{known_type, memref_shape, vector_rank, vector_shape};
 use rustc_hash::{FxHashMap, FxHashSet};

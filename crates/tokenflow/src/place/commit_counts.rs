@@ -1,6 +1,6 @@
 //! Counts the groups that graphs and the arms of diamonds commit.
 
-use super::diamond::{Diamond, place};
+use super::diamond::{Diamond, block_index};
 use crate::program::{Commits, Graph, Item, Queue, Slot};
 use crate::program_info::GraphInfo;
 use std::ops::Range;

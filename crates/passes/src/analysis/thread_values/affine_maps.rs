@@ -1,7 +1,7 @@
 //! Evaluates affine maps on the values of threads.
 
 use super::arithmetic::{Function, exact_quotient, product};
-use super::{ThreadValue, ThreadValues, rotation};
+use super::{ThreadValue, ThreadValues, periodic};
 use async_mlir::affine::{Expr, Operator, results};
 use async_mlir::ir::Op;
 use async_mlir::names::{affine, attr};

@@ -1,6 +1,6 @@
 //! Evaluates operations of `arith` and `index` on the values of threads.
 
-use super::{ThreadValue, ThreadValues, rotation};
+use super::{ThreadValue, ThreadValues, periodic};
 use async_mlir::arith::Predicate;
 use async_mlir::ir::Op;
 use async_mlir::names::{arith, attr, index};

@@ -3,7 +3,7 @@
 //! Numbers are kept sign-extended, but those of a single bit as 0 or 1.
 
 use super::arithmetic::reads_without_sign;
-use super::{ThreadValue, ThreadValues, rotation};
+use super::{ThreadValue, ThreadValues, periodic};
 use async_mlir::ir::Value;
 use async_mlir::melior::ir::{Type, TypeLike};
 use async_mlir::types::bit_width;

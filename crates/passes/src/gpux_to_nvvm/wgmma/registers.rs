@@ -57,10 +57,10 @@ impl<'c> Registers<'c> {
         Some(Self {
             register_type: if in_place { element_type } else { bits },
             element_type,
-            numbers,
-            neighbors: if in_place { 2 } else { numbers },
+            elements_per_register,
+            neighbors: if in_place { 2 } else { elements_per_register },
             blocks: usize::try_from(rows / ROWS).ok()?,
-            count: all / numbers,
+            count: all / elements_per_register,
         })
     }
 
@@ -219,7 +219,9 @@ impl<'c> Accumulators<'c> {
 
     /// Takes an accumulator through an `asm`.
     pub fn read(&self, op: Op<'c>, accumulator: Value<'c>, registers: &Registers<'c>) -> Value<'c> {
-        let Registers { element, count, .. } = *registers;
+        let Registers {
+            register_type, count, ..
+        } = *registers;
         let output = format!("={}", registers.constraint());
         let outputs = vec![output; count];
         let constraints: Vec<String> = outputs
@@ -229,7 +231,9 @@ impl<'c> Accumulators<'c> {
         let blocks: Vec<Value> = (0..registers.blocks)
             .map(|block| {
                 let block = self.extract(op, accumulator, block, registers.block(self.context));
-                let numbers: Vec<Value> = (0..count).map(|i| self.extract(op, block, i, element)).collect();
+                let numbers: Vec<Value> = (0..count)
+                    .map(|i| self.extract(op, block, i, register_type))
+                    .collect();
                 self.asm(op, "", &constraints.join(","))
                     .operands(&numbers)
                     .results(&[registers.block(self.context)])
