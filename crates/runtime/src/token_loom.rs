@@ -4,6 +4,7 @@
 
 use std::{
     ffi::c_void,
+    ptr,
     sync::{
         Arc,
         atomic::{AtomicUsize as Plain, Ordering::SeqCst},
