@@ -306,8 +306,11 @@ fn damage(bytes: &mut [u8], first: usize, changes: &[(usize, u8)]) {
 /// The same cases in every run.
 fn config(cases: u32) -> ProptestConfig {
     let from_env = ProptestConfig::default();
+    let cases = std::env::var_os("PROPTEST_CASES").map_or(cases, |_| from_env.cases);
     ProptestConfig {
-        cases: std::env::var_os("PROPTEST_CASES").map_or(cases, |_| from_env.cases),
+        cases,
+        // A fixed number would be too few for many cases.
+        max_global_rejects: from_env.max_global_rejects.max(cases),
         rng_seed: match from_env.rng_seed {
             RngSeed::Random => RngSeed::Fixed(1),
             seed @ RngSeed::Fixed(_) => seed,

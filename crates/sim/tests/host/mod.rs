@@ -100,6 +100,8 @@ pub fn config(cases: u32) -> ProptestConfig {
     if std::env::var_os("PROPTEST_CASES").is_none() {
         config.cases = cases;
     }
+    // A fixed number would be too few for many cases.
+    config.max_global_rejects = config.max_global_rejects.max(config.cases);
     if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
         config.rng_seed = RngSeed::Fixed(18);
     }

@@ -23,6 +23,8 @@ pub fn config(cases: u32) -> ProptestConfig {
     };
     ProptestConfig {
         cases,
+        // A fixed number would be too few for many cases.
+        max_global_rejects: from_env.max_global_rejects.max(cases),
         rng_seed,
         failure_persistence: None,
         max_shrink_iters: 20_000,
