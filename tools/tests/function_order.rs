@@ -42,7 +42,7 @@ fn what_runs_in_the_two_passes_comes_first() -> Result<()> {
 }
 
 #[test]
-fn an_empty_order_is_an_error() -> Result<()> {
+fn no_order_is_an_error() -> Result<()> {
     let example = "examples/double_buffered_copy.mlir";
     for (executable, message) in [
         ("target/none", "No such file"),

@@ -161,8 +161,8 @@ fn pack_function<'c>(
     };
     let mut buffers = collect(function, table, iterations)?;
     let roots: Vec<Vec<Value>> = buffers.iter().map(|buffer| buffer.roots.clone()).collect();
-    let uses = BufferViews::of(&roots);
-    align(function, &mut buffers, &uses);
+    let views = BufferViews::of(&roots);
+    align(function, &mut buffers, &views);
     let limit = MemoryLimit::of(function, cx.str("chip"))?;
     if let Some(buffer) = buffers.iter().find(|buffer| buffer.alignment > limit.bytes) {
         let message = format!(
@@ -174,8 +174,8 @@ fn pack_function<'c>(
     if let Some(error) = callee_with_dynamic(function, &buffers, table) {
         return Err(error);
     }
-    let flow = buffer_flow::read(function, &uses);
-    let everywhere: Vec<bool> = uses.escapes.iter().map(Option::is_some).collect();
+    let flow = buffer_flow::read(function, &views);
+    let everywhere: Vec<bool> = views.escapes.iter().map(Option::is_some).collect();
     let lifetimes = Lifetimes::of(&flow.flow, &everywhere);
     let interference = lifetimes.interference(&flow.flow, sharing);
     let layout = layout(function, &buffers, interference, limit.bytes)?;
@@ -185,7 +185,7 @@ fn pack_function<'c>(
         layout: &layout,
         lifetimes: &lifetimes,
         flow: &flow,
-        uses: &uses,
+        views: &views,
         unmoved: unmoved_bytes(function, table),
     };
     let bytes = layout.bytes.saturating_add(map.unmoved);

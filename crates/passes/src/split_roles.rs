@@ -16,7 +16,7 @@
 
 use crate::analysis::phase_skeleton::is_block_wide_store;
 use crate::analysis::roles::Roles;
-use crate::analysis::warps::{WARP, warps_where};
+use crate::analysis::warps::{WARP_THREADS, warps_where};
 use crate::utils::builders::constant;
 use crate::utils::device::{is_workgroup_alloc, own_ops};
 use crate::utils::role_rules;
@@ -61,7 +61,7 @@ impl Pass for SplitRoles {
             return Ok(());
         };
         shared.iter().try_for_each(|op| refuse_single(*op))?;
-        let threads = WARP * roles.all_warps().count_ones();
+        let threads = WARP_THREADS * roles.all_warps().count_ones();
         number_barriers(&mut shared, threads);
         split(&shared, &roles);
         cx.count("roles", u64::from(roles.count()));

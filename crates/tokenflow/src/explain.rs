@@ -28,7 +28,7 @@ pub struct Step {
     pub edge: usize,
 }
 
-/// An execution that binds a wait.
+/// An execution that allows a wait no larger count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Witness {
     /// The awaited operation that would still be in flight if the count were one more.
@@ -40,8 +40,8 @@ pub struct Witness {
     pub in_flight: Vec<(Site, Option<u8>)>,
 }
 
-/// Finds an execution that binds the wait of `goal`, or its wait for reads; `None` if it has no such wait,
-/// or is bound only by an earlier instance of itself, or the search gave up.
+/// Finds an execution that allows the wait of `goal`, or its wait for reads, no larger count; `None` if it has no such
+/// wait, or only an earlier instance of itself allows none, or the search gave up.
 #[must_use]
 pub fn witness(
     program: &Program,

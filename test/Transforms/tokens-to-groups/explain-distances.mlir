@@ -3,7 +3,7 @@
 !global = memref<64xf32>
 !shared = memref<64xf32, #gpu.address_space<workgroup>>
 
-// Without drop-implied a count is the distance in the queue, and an execution may never bind it.
+// Without drop-implied a count is the distance in the queue, and no execution may need it.
 func.func @awaited_twice(%src: !global, %dst: !shared, %i: index) {
   // expected-remark@below {{closes the group of gpux.copy}}
   // expected-note@below {{without it, async.await}}

@@ -57,7 +57,7 @@ func.func @loop(%src: !global, %dst: !shared, %i: index, %n: index) {
 !global = memref<64xf32>
 !shared = memref<64xf32, #gpu.address_space<workgroup>>
 
-// The branch that commits nothing binds the wait.
+// The branch that commits nothing allows the wait no larger count.
 func.func @branch(%src: !global, %dst: !shared, %i: index, %p: i1) {
   // expected-remark@below {{closes the group of gpux.copy}}
   // expected-note@below {{without it, async.await}}

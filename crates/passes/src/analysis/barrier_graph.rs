@@ -14,7 +14,7 @@ use self::iterations::count_iterations;
 use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
-use super::warps::{WARP, all_warps, num_warps, warps_of_arm};
+use super::warps::{WARP_THREADS, all_warps, num_warps, warps_of_arm};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -387,7 +387,7 @@ pub fn barrier_of_warps(op: Op<'_>) -> Option<u32> {
         }
         inside = outer;
     }
-    let is_theirs = threads == i64::from(WARP * warps.count_ones());
+    let is_theirs = threads == i64::from(WARP_THREADS * warps.count_ones());
     (id > 0 && is_theirs).then_some(warps)
 }
 

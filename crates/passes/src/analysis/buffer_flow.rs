@@ -31,18 +31,18 @@ pub struct BufferFlow<'c> {
     pub ops: Vec<Op<'c>>,
 }
 
-/// Reads the body of `function`, which is no declaration, where `uses` says which buffer is which.
+/// Reads the body of `function`, which is no declaration, where `views` says which buffer is which.
 #[must_use]
-pub fn read<'c>(function: Op<'c>, uses: &BufferViews<'c>) -> BufferFlow<'c> {
+pub fn read<'c>(function: Op<'c>, views: &BufferViews<'c>) -> BufferFlow<'c> {
     let mut reader = Reader {
         out: BufferFlow {
             flow: FlowGraph {
-                buffers: uses.escapes.len(),
+                buffers: views.escapes.len(),
                 ..FlowGraph::default()
             },
             ops: Vec::new(),
         },
-        uses,
+        views,
         tokens: FxHashMap::default(),
         queues: Vec::new(),
     };
@@ -71,7 +71,7 @@ fn branches_diverge(op: Op<'_>) -> bool {
 
 struct Reader<'a, 'c> {
     out: BufferFlow<'c>,
-    uses: &'a BufferViews<'c>,
+    views: &'a BufferViews<'c>,
     tokens: FxHashMap<Value<'c>, TokenId>,
     queues: Vec<GroupQueue>,
 }
@@ -195,7 +195,7 @@ impl<'c> Reader<'_, 'c> {
         }
         self.at(node).barrier = is_barrier(op);
         if op.is(memref::ALLOC) || op.is(memref::ALLOCA) {
-            let fresh = self.uses.buffer(op.result(0));
+            let fresh = self.views.buffer(op.result(0));
             self.at(node).fresh.extend(fresh);
         }
         match op.name() {
@@ -230,7 +230,7 @@ impl<'c> Reader<'_, 'c> {
         // What says nothing of itself may read what it writes.
         let may_read = memory_effects(op).is_none() && Completion::of(op).is_none();
         for effect in effects {
-            let Some(buffer) = self.uses.buffer(effect.memory) else {
+            let Some(buffer) = self.views.buffer(effect.memory) else {
                 continue;
             };
             let (reads, writes) = match effect.access {

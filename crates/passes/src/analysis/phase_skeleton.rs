@@ -94,8 +94,7 @@ pub fn read_with_roles<'c>(
         pending_reads: PendingReads::of(function, &mut buffers),
         buffers,
     };
-    let number = reader.out.roles.as_ref().map_or(0, Roles::count);
-    reader.out.tree.roles = number;
+    reader.out.tree.roles = reader.out.roles.as_ref().map_or(0, Roles::count);
     let Some(region) = function
         .regions()
         .next()

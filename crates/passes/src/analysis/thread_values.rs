@@ -16,6 +16,7 @@ mod width;
 use self::arithmetic::{function_of, with_constant};
 pub use self::loop_carried::IterArgs;
 use super::uniformity::{is_uniform, may_diverge};
+use super::warps::WARP_THREADS;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Definition, Op, Value};
@@ -81,9 +82,6 @@ pub struct ThreadValues<'c> {
 
 /// How long a chain of computations may be.
 const MAX_DEPTH: usize = 128;
-
-/// The threads of a subgroup, which is a warp.
-const WARP: i64 = 32;
 
 /// The most threads that a block can have.
 pub const MAX_THREADS: u32 = 1024;
@@ -278,12 +276,16 @@ impl<'c> ThreadValues<'c> {
             nvvm::READ_PTX_SREG_TID_X => Box::new(|at, _| at[0]),
             nvvm::READ_PTX_SREG_TID_Y => Box::new(|at, _| at[1]),
             nvvm::READ_PTX_SREG_TID_Z => Box::new(|at, _| at[2]),
-            gpu::LANE_ID | nvvm::READ_PTX_SREG_LANEID => Box::new(|_, thread| thread % WARP),
-            gpu::SUBGROUP_ID => Box::new(|_, thread| thread / WARP),
-            gpu::SUBGROUP_SIZE => return Some(ThreadValue::constant(WARP)),
+            gpu::LANE_ID | nvvm::READ_PTX_SREG_LANEID => {
+                Box::new(|_, thread| thread % i64::from(WARP_THREADS))
+            }
+            gpu::SUBGROUP_ID => Box::new(|_, thread| thread / i64::from(WARP_THREADS)),
+            gpu::SUBGROUP_SIZE => return Some(ThreadValue::constant(i64::from(WARP_THREADS))),
             gpu::NUM_SUBGROUPS => {
                 let threads = i64::from(self.num_threads().filter(|_| size_is_stated(op))?);
-                return Some(ThreadValue::constant((threads + WARP - 1) / WARP));
+                return Some(ThreadValue::constant(
+                    (threads + i64::from(WARP_THREADS) - 1) / i64::from(WARP_THREADS),
+                ));
             }
             gpu::BLOCK_DIM => {
                 let size = self.size.filter(|_| size_is_stated(op))?;

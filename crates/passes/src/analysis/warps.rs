@@ -10,7 +10,10 @@ use async_mlir::ir::{Op, Value};
 use async_mlir::names::{arith, attr, gpu, nvvm, scf};
 
 /// Threads of a warp.
-pub const WARP: u32 = 32;
+pub const WARP_THREADS: u32 = 32;
+
+/// Threads of a warpgroup.
+pub const WARPGROUP_THREADS: u32 = 128;
 
 /// The most warps that a block can have.
 pub const MAX_WARPS: usize = 32;
@@ -30,8 +33,8 @@ enum Known {
 #[must_use]
 pub fn num_warps(function: Op<'_>) -> Option<u32> {
     let [x, y, z] = block_size(function)?;
-    let warps = x / WARP;
-    let whole = x % WARP == 0 && (y, z) == (1, 1) && (1..=MAX_WARPS).contains(&(warps as usize));
+    let warps = x / WARP_THREADS;
+    let whole = x % WARP_THREADS == 0 && (y, z) == (1, 1) && (1..=MAX_WARPS).contains(&(warps as usize));
     whole.then_some(warps)
 }
 
@@ -110,7 +113,9 @@ fn computed(op: Op<'_>, left: &Known, right: &Known) -> Option<Known> {
         let left = match left {
             Known::Warps(left) => left[warp],
             // The first thread of a warp stands for all, where the others are told the same.
-            Known::Thread if is_same_in_warp(op, right) => i64::from(WARP) * i64::try_from(warp).ok()?,
+            Known::Thread if is_same_in_warp(op, right) => {
+                i64::from(WARP_THREADS) * i64::try_from(warp).ok()?
+            }
             Known::Thread => return None,
         };
         *entry = result(op, left, right)?;
@@ -120,7 +125,7 @@ fn computed(op: Op<'_>, left: &Known, right: &Known) -> Option<Known> {
 
 /// Returns true if `op`, of the number of a thread and of `right`, has one result in all threads of a warp.
 fn is_same_in_warp(op: Op<'_>, right: i64) -> bool {
-    let warp = i64::from(WARP);
+    let warp = i64::from(WARP_THREADS);
     match op.name() {
         arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI => right > 0 && right % warp == 0,
         arith::SHRUI | arith::SHRSI => (5..32).contains(&right),

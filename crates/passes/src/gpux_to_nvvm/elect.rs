@@ -7,6 +7,7 @@
 //! In a loop, a branch on it asks again, since it is the same thread: inside a branch that the whole warp takes. `ptxas` then
 //! knows that one thread executes what is in there, and needs no loop over those that might (`BRA.U.ANY`) around each transfer.
 
+use crate::analysis::warps::WARP_THREADS;
 use crate::utils::block_wide::{next_with_effect, only_if};
 use crate::utils::builders::{compare, constant, of_first_lane};
 use async_dialects::names::gpux_attr;
@@ -21,9 +22,6 @@ use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// Threads of a warp.
-const WARP: i64 = 32;
-
 /// Makes the value that all of `elects`, which stand in `function`, become. Returns an error if one names a warp that the block is
 /// known not to have.
 pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) -> Result<(), PassError<'c>> {
@@ -37,7 +35,7 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) -> Result<(), PassE
         before: first,
     };
     let threads = block_threads(function);
-    if threads.is_some_and(|threads| threads.is_multiple_of(WARP.unsigned_abs())) {
+    if threads.is_some_and(|threads| threads.is_multiple_of(u64::from(WARP_THREADS))) {
         let mut in_loops: BTreeMap<i64, Vec<Op>> = BTreeMap::new();
         for elect in elects {
             in_loops
@@ -52,7 +50,7 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) -> Result<(), PassE
             }
         }
     }
-    let small_block = threads.is_some_and(|threads| threads < WARP.unsigned_abs());
+    let small_block = threads.is_some_and(|threads| threads < u64::from(WARP_THREADS));
     let mut leaders: FxHashMap<i64, Value> = FxHashMap::default();
     for elect in elects {
         let warp = warp_of(*elect);
@@ -65,7 +63,7 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) -> Result<(), PassE
 }
 
 fn check_warps<'c>(function: Op<'c>, elects: &[Op<'c>]) -> Result<(), PassError<'c>> {
-    let Some(warps) = block_threads(function).map(|threads| threads.div_ceil(WARP.unsigned_abs())) else {
+    let Some(warps) = block_threads(function).map(|threads| threads.div_ceil(u64::from(WARP_THREADS))) else {
         return Ok(());
     };
     let is_none = |elect: &&Op| warp_of(**elect).unsigned_abs() >= warps;
@@ -148,12 +146,20 @@ impl<'c> LeaderBuilder<'c> {
     fn leader(&self, warp: i64, small_block: bool) -> Value<'c> {
         let thread = self.linear_thread();
         if small_block {
-            return self.compare(Predicate::Equal, thread, self.index(warp * WARP));
+            return self.compare(
+                Predicate::Equal,
+                thread,
+                self.index(warp * i64::from(WARP_THREADS)),
+            );
         }
         let in_warp = if warp == 0 {
-            self.compare(Predicate::UnsignedLess, thread, self.index(WARP))
+            self.compare(
+                Predicate::UnsignedLess,
+                thread,
+                self.index(i64::from(WARP_THREADS)),
+            )
         } else {
-            let its = self.compute(arith::DIVUI, thread, self.index(WARP));
+            let its = self.compute(arith::DIVUI, thread, self.index(i64::from(WARP_THREADS)));
             self.compare(Predicate::Equal, its, self.index(warp))
         };
         let branch = OpBuilder::new(scf::IF, self.location)
@@ -178,7 +184,11 @@ impl<'c> LeaderBuilder<'c> {
     /// Whether it is a warp, in a register that the warp shares.
     fn is_warp(&self, number: i64) -> Value<'c> {
         let i32 = IntegerType::new(self.context, 32).into();
-        let warp = self.compute(arith::DIVUI, self.linear_thread(), self.index(WARP));
+        let warp = self.compute(
+            arith::DIVUI,
+            self.linear_thread(),
+            self.index(i64::from(WARP_THREADS)),
+        );
         let cast = OpBuilder::new(arith::INDEX_CAST, self.location).operands(&[warp]);
         let warp = cast.results(&[i32]).before(self.before).result(0);
         let warp = of_first_lane(warp, self.before);

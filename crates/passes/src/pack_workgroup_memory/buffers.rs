@@ -161,16 +161,16 @@ fn part<'c>(views: &[ByteView<'c>]) -> Buffer<'c> {
 }
 
 /// Raises the alignments of `buffers` to what is done with them in `function`.
-pub(super) fn align<'c>(function: Op<'c>, buffers: &mut [Buffer<'c>], uses: &BufferViews<'c>) {
+pub(super) fn align<'c>(function: Op<'c>, buffers: &mut [Buffer<'c>], views: &BufferViews<'c>) {
     let mut most = 1;
     for op in own_ops(function) {
         let needed = needed_by(op);
         most = most.max(needed);
-        for buffer in op.operands().filter_map(|operand| uses.buffer(operand)) {
+        for buffer in op.operands().filter_map(|operand| views.buffer(operand)) {
             buffers[buffer].alignment = buffers[buffer].alignment.max(needed);
         }
     }
-    for (buffer, escape) in buffers.iter_mut().zip(&uses.escapes) {
+    for (buffer, escape) in buffers.iter_mut().zip(&views.escapes) {
         // Vectors of up to 16 bytes are what nearly everything is accessed by.
         let natural = 1 << buffer.bytes.max(1).ilog2().min(COPY_ALIGNMENT.ilog2());
         buffer.alignment = buffer.alignment.max(natural);

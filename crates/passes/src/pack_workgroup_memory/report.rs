@@ -19,7 +19,7 @@ pub(super) struct MemoryMap<'a, 'c> {
     pub layout: &'a Layout,
     pub lifetimes: &'a Lifetimes,
     pub flow: &'a BufferFlow<'c>,
-    pub uses: &'a BufferViews<'c>,
+    pub views: &'a BufferViews<'c>,
     /// Bytes of workgroup memory besides.
     pub unmoved: u64,
 }
@@ -110,7 +110,7 @@ impl<'c> MemoryMap<'_, 'c> {
             self.life(b)
         );
         if explain {
-            if let Some(escape) = self.uses.escapes[b] {
+            if let Some(escape) = self.views.escapes[b] {
                 let _ = write!(text, ", since '{}' may keep it", escape.name());
             } else if self.lifetimes.occupied[b].is_none() {
                 let _ = write!(

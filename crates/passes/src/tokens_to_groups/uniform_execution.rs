@@ -7,6 +7,7 @@ use crate::analysis::roles::{Roles, splits_warpgroup};
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::uniformity::Uniformity;
+use crate::analysis::warps::WARPGROUP_THREADS;
 use crate::utils::device::own_ops;
 use crate::utils::role_rules::whole_warpgroups;
 use async_dialects::completion::{Completion, ExecutionScope, GroupQueue};
@@ -14,9 +15,6 @@ use async_mlir::gpu::block_size;
 use async_mlir::ir::Op;
 use async_mlir::names::nvgpu;
 use async_mlir::pass::PassError;
-
-/// The threads of a warpgroup.
-const WARPGROUP_THREADS: u64 = 128;
 
 /// Returns an error if a block-wide store in token form or a multiplication of a warpgroup, or an await of one, is executed by
 /// some of the threads that it is for.
@@ -65,7 +63,7 @@ fn check_warpgroups<'c>(multiplications: &[Op<'c>]) -> Result<(), PassError<'c>>
     };
     let ops = own_ops(function);
     let roles = Roles::of(function, &ops);
-    let is_block_whole = (u64::from(x) * u64::from(y) * u64::from(z)) % WARPGROUP_THREADS == 0;
+    let is_block_whole = (u64::from(x) * u64::from(y) * u64::from(z)) % u64::from(WARPGROUP_THREADS) == 0;
     let is_split = |op: &Op<'c>| match &roles {
         Some(roles) => splits_warpgroup(roles.warps_at(*op), u32::MAX),
         None => !is_block_whole,

@@ -1,5 +1,6 @@
 //! Builds operations that many passes need.
 
+use crate::analysis::warps::WARP_THREADS;
 use async_mlir::arith::Predicate;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::melior::ir::attribute::IntegerAttribute;
@@ -46,9 +47,8 @@ pub(crate) fn compare<'c>(
 
 /// What the first thread of the warp has of `value`, an `i32`, before `op`, to which the whole warp comes.
 pub(crate) fn of_first_lane<'c>(value: Value<'c>, op: Op<'c>) -> Value<'c> {
-    const WARP: i64 = 32;
     let number = |number| constant(op.location(), value.ty(), number).before(op).result(0);
-    let [lane, width] = [0, WARP].map(number);
+    let [lane, width] = [0, i64::from(WARP_THREADS)].map(number);
     OpBuilder::new(gpu::SHUFFLE, op.location())
         .operands(&[value, lane, width])
         .results(&[value.ty(), IntegerType::new(op.context(), 1).into()])

@@ -1,7 +1,7 @@
 //! Builds warp numbers, and conditions on the number of a thread's warp.
 
 use super::builders::{compare, constant};
-use crate::analysis::warps::WARP;
+use crate::analysis::warps::WARP_THREADS;
 use async_mlir::arith::Predicate;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, OpBuilder, Value};
@@ -49,7 +49,7 @@ pub(crate) fn warp_number<'c>(before: Op<'c>) -> Value<'c> {
         .results(&[index])
         .attr(attr::DIMENSION, Dimension::X.attribute(before.context()))
         .before(before);
-    let threads = constant(location, index, i64::from(WARP)).before(before);
+    let threads = constant(location, index, i64::from(WARP_THREADS)).before(before);
     let warp = OpBuilder::new(arith::DIVUI, location)
         .operands(&[thread.result(0), threads.result(0)])
         .results(&[index]);
@@ -86,7 +86,7 @@ pub(crate) fn expand_subgroup_id<'c>(op: Op<'c>) {
             let row = binary(arith::MULI, [thread, threads]);
             thread = binary(arith::ADDI, [row, id(gpu::THREAD_ID, dimension)]);
         }
-        let warp = constant(location, index, i64::from(WARP)).before(op);
+        let warp = constant(location, index, i64::from(WARP_THREADS)).before(op);
         binary(arith::DIVUI, [thread, warp.result(0)])
     };
     op.replace_with(&[number]);

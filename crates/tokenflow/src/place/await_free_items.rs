@@ -4,8 +4,8 @@
 //! A loop that stages a tile issues many operations and awaits none of them. With a commit after each operation, the
 //! number of groups is the trip count, which is unknown or large; with one commit after the loop it is one. So too for
 //! branches. Proposals go from the inside out, all items of one level together, since for tokens that one loop
-//! carries, its prologue and its body have to change together; where that makes some await force more, items are tried by the tokens that flow
-//! together, and then one by one.
+//! carries, its prologue and its body have to change together; where that makes some await force more, items are
+//! tried by the tokens that flow together, and then one by one.
 //!
 //! Where each operation keeps a group of its own, the groups of such a loop can't be counted from outside, but its last
 //! one can: with each commit moved to before its operation, and one more after the loop, a wait for what is older may

@@ -26,11 +26,7 @@ pub(super) fn segments(placer: &Placer) -> Vec<Range<usize>> {
         // What is in flight, though nothing awaits it, may share a group with what comes next.
         // A point belongs to what comes before it.
         let point = matches!(block.items[i], Item::Point(_));
-        let cut = i == 0
-            || !point
-                && nothing_in_flight_after
-                    .get(i - 1)
-                    .is_some_and(|&nothing_in_flight_after| nothing_in_flight_after);
+        let cut = i == 0 || !point && nothing_in_flight_after.get(i - 1) == Some(&true);
         if start == i && cut {
             segments.push(i..end);
             (end, start) = (i, usize::MAX);

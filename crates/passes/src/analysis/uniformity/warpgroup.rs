@@ -1,12 +1,9 @@
 //! Warpgroup-uniform values: which of several warpgroups a thread is in, and what is computed from that.
 
-use crate::analysis::warps::by_warp;
+use crate::analysis::warps::{WARPGROUP_THREADS, by_warp};
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{arith, attr, gpu, nvvm};
-
-/// Threads of a warpgroup.
-const THREADS: i64 = 128;
 
 /// Warps of a warpgroup.
 const WARPS: usize = 4;
@@ -36,9 +33,11 @@ pub(super) fn is_same_in_warpgroup(op: Op<'_>) -> bool {
                 Some(3 | 4 | 7 | 8) => constant.saturating_add(1),
                 _ => return false,
             };
-            first_of_others % THREADS == 0
+            first_of_others % i64::from(WARPGROUP_THREADS) == 0
         }
-        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI => constant > 0 && constant % THREADS == 0,
+        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI => {
+            constant > 0 && constant % i64::from(WARPGROUP_THREADS) == 0
+        }
         arith::SHRUI | arith::SHRSI => (7..32).contains(&constant),
         _ => false,
     }
@@ -55,7 +54,7 @@ fn is_thread_number(value: Value<'_>) -> bool {
         gpu::THREAD_ID | nvvm::READ_PTX_SREG_TID_X => {
             let function = op.ancestors().find(|outer| outer.is_function());
             let size = function.and_then(block_size);
-            size.is_none_or(|[x, y, z]| i64::from(x) % THREADS == 0 || (y, z) == (1, 1))
+            size.is_none_or(|[x, y, z]| i64::from(x) % i64::from(WARPGROUP_THREADS) == 0 || (y, z) == (1, 1))
         }
         _ => false,
     }

@@ -6,15 +6,14 @@
 
 use super::ROWS;
 use super::registers::Registers;
+use crate::analysis::warps::{WARP_THREADS, WARPGROUP_THREADS};
 use crate::utils::builders::constant;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{arith, attr, gpu, memref};
 
-/// The threads of a warpgroup, of a warp, and of those that share a row.
-const WARPGROUP_THREADS: i64 = 128;
-const WARP: i64 = 32;
+/// The threads that share a row.
 const QUAD: i64 = 4;
 /// The rows of a warp, and of half of its registers.
 const WARP_ROWS: i64 = 16;
@@ -24,7 +23,7 @@ const HALF_ROWS: i64 = 8;
 pub(super) fn is_of_several(op: Op<'_>) -> bool {
     let function = op.ancestors().find(|outer| outer.is_function());
     let size = function.and_then(block_size);
-    size.is_some_and(|[x, ..]| i64::from(x) > WARPGROUP_THREADS)
+    size.is_some_and(|[x, ..]| x > WARPGROUP_THREADS)
 }
 
 /// Makes the stores that `op` consists of. `register` is what a thread has in a block of 64 rows, by its number.
@@ -61,9 +60,9 @@ impl<'c> At<'c> {
             .attr(attr::DIMENSION, Dimension::X.attribute(self.op.context()))
             .before(self.op)
             .result(0);
-        let thread = self.compute(arith::REMUI, thread, WARPGROUP_THREADS);
-        let warp = self.compute(arith::DIVUI, thread, WARP);
-        let lane = self.compute(arith::REMUI, thread, WARP);
+        let thread = self.compute(arith::REMUI, thread, i64::from(WARPGROUP_THREADS));
+        let warp = self.compute(arith::DIVUI, thread, i64::from(WARP_THREADS));
+        let lane = self.compute(arith::REMUI, thread, i64::from(WARP_THREADS));
         let quad = self.compute(arith::DIVUI, lane, QUAD);
         let rows = self.compute(arith::MULI, warp, WARP_ROWS);
         let row = self.make(arith::ADDI, rows, quad);

@@ -1,7 +1,7 @@
 //! Emits `nvgpu.mbarrier.init` before all loads, and `nvvm.mbarrier.inval` after them.
 
 use super::Emitter;
-use crate::analysis::warps::WARP;
+use crate::analysis::warps::WARP_THREADS;
 use crate::tokens_to_mbarriers::WarProtection;
 use crate::tokens_to_mbarriers::builder::{value, write};
 use crate::tokens_to_mbarriers::mbarrier_ring::{MbarrierRing, Number, WhichPhase};
@@ -74,7 +74,7 @@ impl<'c> Emitter<'_, 'c> {
     fn arrivals(&mut self, rendezvous_ring: &RendezvousRing, before: Op<'c>) -> Value<'c> {
         match &self.read.roles {
             Some(roles) if self.read.tree.has_roles() => {
-                let threads = WARP * roles.warps_of(rendezvous_ring.roles).count_ones();
+                let threads = WARP_THREADS * roles.warps_of(rendezvous_ring.roles).count_ones();
                 let arrivals = u64::from(threads) + u64::from(rendezvous_ring.issuer_arrives);
                 self.builder.const_index(arrivals)
             }

@@ -5,7 +5,7 @@
 
 use super::{is_in_role, warps_text};
 use crate::analysis::roles::Roles;
-use crate::analysis::warps::WARP;
+use crate::analysis::warps::WARP_THREADS;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::Op;
 use async_mlir::names::{attr, gpu, nvvm};
@@ -69,7 +69,7 @@ pub(super) fn check_of_block<'c>(roles: &Roles<'c>, ops: &[Op<'c>]) -> Result<()
         return Ok(());
     };
     let warps = roles.warps_at(op);
-    let threads = WARP * warps.count_ones();
+    let threads = WARP_THREADS * warps.count_ones();
     let message = format!(
         "is a barrier of the whole block, but is executed by {} alone",
         warps_text(warps)
@@ -112,8 +112,8 @@ pub(super) fn check_enough_come<'c>(roles: &Roles<'c>, ops: &[Op<'c>]) -> Result
     // An id that is computed may be any of the others. A warp may arrive several times.
     let is_known = |same: &&Same| !same.has_arrivals && !all.contains_key(&-1);
     for same in all.values().filter(is_known) {
-        let come = i64::from(WARP * same.warps.count_ones());
-        let of_block = i64::from(WARP * roles.all_warps().count_ones());
+        let come = i64::from(WARP_THREADS * same.warps.count_ones());
+        let of_block = i64::from(WARP_THREADS * roles.all_warps().count_ones());
         let waits = |op: &&Op<'c>| {
             let threads = named(**op).map(|named| named.threads);
             let expected = match threads {
@@ -141,7 +141,7 @@ pub(crate) fn check_named<'c>(roles: &Roles<'c>, ops: &[Op<'c>]) -> Result<(), P
 
 /// Checks barriers of one id.
 fn check_same<'c>(same: &Same<'c>) -> Result<(), PassError<'c>> {
-    let expected = i64::from(WARP * same.warps.count_ones());
+    let expected = i64::from(WARP_THREADS * same.warps.count_ones());
     for &op in &same.barriers {
         let Some(Named { id, threads }) = named(op) else {
             continue;
@@ -162,7 +162,7 @@ fn other_number<'c>(op: Op<'c>, warps: u32) -> PassError<'c> {
     let message = format!(
         "is for {}, but {} come to barriers of its id: {}",
         named(op).map_or_else(String::new, |named| named.threads.text()),
-        WARP * warps.count_ones(),
+        WARP_THREADS * warps.count_ones(),
         warps_text(warps)
     );
     PassError::new(op, message).note(op, "it is passed when as many have come as it says")

@@ -5,7 +5,7 @@
 //! `ptxas` ignores these operations, and says so, where it is not told how many registers or blocks there are.
 
 use crate::analysis::roles::Roles;
-use crate::analysis::warps::WARP;
+use crate::analysis::warps::WARP_THREADS;
 use crate::utils::device::own_ops;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::is_kernel;
@@ -36,7 +36,7 @@ pub(super) fn check<'c>(function: Op<'c>, roles: &Roles<'c>, ops: &[Op<'c>]) -> 
     };
     let (asked, there) = (
         asked(roles, &changes, at_start),
-        at_start * WARP * roles.all_warps().count_ones(),
+        at_start * WARP_THREADS * roles.all_warps().count_ones(),
     );
     if asked <= there {
         return Ok(());
@@ -84,7 +84,7 @@ fn at_start(function: Op<'_>, roles: &Roles<'_>) -> Option<u32> {
         let number = function.int_attr(name)?;
         u32::try_from(number).ok()
     };
-    let threads = WARP * roles.all_warps().count_ones();
+    let threads = WARP_THREADS * roles.all_warps().count_ones();
     let per_block = |blocks: u32| REGISTERS / blocks.max(1) / threads / UNIT * UNIT;
     let most = number(attr::MAXNREG).map(|most| most.next_multiple_of(UNIT));
     let most = most.or_else(|| number(attr::MINCTASM).map(per_block))?;
@@ -104,7 +104,7 @@ fn asked<'c>(roles: &Roles<'c>, changes: &[Op<'c>], at_start: u32) -> u32 {
         }
     }
     let warps = roles.all_warps().count_ones() as usize;
-    of_warp.iter().take(warps).map(|own| own * WARP).sum()
+    of_warp.iter().take(warps).map(|own| own * WARP_THREADS).sum()
 }
 
 /// Returns true if it depends on the numbers of warps alone whether they execute `op`.
