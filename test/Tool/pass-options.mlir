@@ -11,7 +11,7 @@
 
 // Values survive in what is printed to reproduce a run.
 // RUN: async-opt %s --gpux-tokens-to-groups='balance=false unroll-limit=3' --dump-pass-pipeline 2>&1 | FileCheck %s --check-prefix=DUMP
-// DUMP: gpux-tokens-to-groups{balance=false{{.*}}unroll-limit=3}
+// DUMP: gpux-tokens-to-groups{balance=false{{.*}}unroll-limit=3{{.*}}}
 
 // RUN: async-opt %s --pass-pipeline='builtin.module(func.func(gpux-tokens-to-groups))' --mlir-timing --mlir-print-ir-after=gpux-tokens-to-groups 2>&1 | FileCheck %s --check-prefix=TOOLS
 // TOOLS: IR Dump After gpux-tokens-to-groups (gpux-tokens-to-groups)

@@ -34,6 +34,7 @@ use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::utils::device::{device_code, is_for_device};
 use crate::utils::erase;
+use crate::utils::verify_result::{self, VERIFY_RESULT};
 use crate::utils::tokens::{refuse_token_arguments, restore_upstream_awaits, write_awaits};
 use async_dialects::completion::Completion;
 use async_dialects::names::{async_, upstream_async};
@@ -44,7 +45,7 @@ use async_mlir::names::gpu;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use block_wide_stores::BlockWideStores;
 use rustc_hash::FxHashSet;
-use tokenflow::{Options, Solution};
+use tokenflow::{Options, Solution, have_same_outline};
 
 /// The pass.
 pub struct TokensToGroups;
@@ -84,6 +85,7 @@ impl Pass for TokensToGroups {
                 false,
                 "emit remarks that say what each wait waits for, and why",
             ),
+            VERIFY_RESULT,
         ],
         dependent_dialects: &[Dialect::ARITH, Dialect::GPU, GPUX, Dialect::NVVM, Dialect::SCF],
         statistics: &[
@@ -137,8 +139,12 @@ impl Pass for TokensToGroups {
         if cx.bool("explain") {
             explain::explain(&skeleton, &solution, &stores, &silent, &options);
         }
-        let counts = emit::emit(&skeleton, &origins, &solution, &stores, &silent);
+        let counts = emit::emit(&skeleton, &solution, &stores, &silent);
         emit::remark_if_spent(op, &solution);
+        if cx.bool("verify-result") {
+            verify_result::check_awaits(op)?;
+        }
+        emit::remove_awaits(&skeleton, &origins, &silent);
         cx.count("waits", counts.waits);
         cx.count("dropped", counts.dropped);
         cx.count("commits", counts.commits);
@@ -181,24 +187,42 @@ struct Translated<'c> {
     solution: Solution,
 }
 
+/// How often a function is solved anew since its peeled loops are others than expected.
+const ATTEMPTS: usize = 4;
+
 /// Solves `function`, which `skeleton` was read from, and peels its loops as the solution says.
+///
+/// A solution speaks of commits and awaits by number. After loops are peeled these are the numbers of what is read then, so that it must be
+/// what was expected. Where it is not, since an iteration of its own has made something constant, the function is solved anew.
 fn translate<'c>(
     function: Op<'c>,
     classifier: &AsyncOpClassifier<'c>,
     mut skeleton: Skeleton<'c>,
     options: &Options,
 ) -> Translated<'c> {
-    let solution = tokenflow::solve(&skeleton.program, options);
     let mut peeled = FxHashSet::default();
-    for round in &solution.peel {
-        peel::peel(&skeleton, round, &mut peeled);
-        skeleton = skeleton::read(function, classifier, &peeled);
+    for attempt in 0..=ATTEMPTS {
+        let unroll_limit = if attempt == ATTEMPTS { 0 } else { options.unroll_limit };
+        let options = Options {
+            unroll_limit,
+            ..*options
+        };
+        let solution = tokenflow::solve(&skeleton.program, &options);
+        let as_expected = solution.peel.iter().all(|round| {
+            let expected = tokenflow::peel(&skeleton.program, round);
+            peel::peel(&skeleton, round, &mut peeled);
+            skeleton = skeleton::read(function, classifier, &peeled);
+            have_same_outline(&expected, &skeleton.program)
+        });
+        if as_expected {
+            return Translated {
+                origins: TokenOrigins::new(&skeleton),
+                skeleton,
+                solution,
+            };
+        }
     }
-    Translated {
-        origins: TokenOrigins::new(&skeleton),
-        skeleton,
-        solution,
-    }
+    unreachable!("without a limit to unroll, nothing is peeled that could be unexpected")
 }
 
 /// Returns true if there may be something to translate in `function`: it is device code, or launches some with operations that only

@@ -12,6 +12,7 @@
 //! - [`static_allocs`] checks which allocations can be static buffers; [`alignment`] has the alignments that
 //!   copies require.
 //! - [`equivalence_classes`] is a union-find of values.
+//! - [`verify_result`] has what a pass wrote checked.
 
 pub(crate) mod alignment;
 pub(crate) mod block_wide;
@@ -30,4 +31,5 @@ pub(crate) mod signature;
 pub(crate) mod static_allocs;
 pub(crate) mod token_variable;
 pub(crate) mod tokens;
+pub(crate) mod verify_result;
 pub(crate) mod warps;

@@ -50,6 +50,45 @@ pub fn peel(program: &Program, peels: &[Peel]) -> Program {
     clone_peeled(program, peels).program
 }
 
+/// Returns true if the slots, awaits, operations and loops of `a` are those of `b`, in the same places of the same control flow, so that
+/// what a solution says of those of `a` by number is said of those of `b`. Tokens may be others.
+#[must_use]
+pub fn have_same_outline(a: &Program, b: &Program) -> bool {
+    same_outline(&a.body, &b.body)
+}
+
+fn same_outline(a: &Graph, b: &Graph) -> bool {
+    let same_block = |(a, b): (&Block, &Block)| {
+        let targets = |block: &Block| block.edges.iter().map(|edge| edge.to).collect::<Vec<_>>();
+        // Joins do nothing but to define tokens.
+        let is_step = |item: &&Item| !matches!(item, Item::Join { .. });
+        let (mut of_a, mut of_b) = (a.items.iter().filter(is_step), b.items.iter().filter(is_step));
+        a.start == b.start
+            && targets(a) == targets(b)
+            && of_a.by_ref().zip(of_b.by_ref()).all(|(a, b)| same_step(a, b))
+            && of_a.next().is_none()
+            && of_b.next().is_none()
+    };
+    a.blocks.len() == b.blocks.len() && a.blocks.iter().zip(&b.blocks).all(same_block)
+}
+
+fn same_step(a: &Item, b: &Item) -> bool {
+    let same_graph = || match (a.graph(), b.graph()) {
+        (Some(a), Some(b)) => ensure_sufficient_stack(|| same_outline(a, b)),
+        _ => true,
+    };
+    let same_kind = match (a, b) {
+        (Item::Issue { site, queue, .. }, Item::Issue { site: s, queue: q, .. }) => (site, queue) == (s, q),
+        (Item::Commit { queue, .. }, Item::Commit { queue: q, .. }) => queue == q,
+        (Item::Wait { queue, n, read }, Item::Wait { queue: q, n: m, read: r }) => (queue, n, read) == (q, m, r),
+        (Item::Await { site, covered, .. }, Item::Await { site: s, covered: c, .. }) => (site, covered) == (s, c),
+        (Item::Repeat(a), Item::Repeat(b)) => (a.id, a.trip) == (b.id, b.trip),
+        (Item::Point(_), Item::Point(_)) | (Item::Nested(_), Item::Nested(_)) => true,
+        _ => false,
+    };
+    same_kind && a.after() == b.after() && same_graph()
+}
+
 /// Returns true if slots, awaits and loops are numbered in program order.
 pub(crate) fn is_in_order(program: &Program) -> bool {
     let ProgramClone {

@@ -90,7 +90,7 @@ pub mod schedule;
 mod solve;
 mod straight_line;
 
-pub use clone::{Peel, peel};
+pub use clone::{Peel, have_same_outline, peel};
 pub use compare::unread_exits;
 pub use counts::{Count, QueueSolution, covered_by_awaits, solve_queue};
 pub use empty_groups::sometimes_empty;

@@ -22,10 +22,9 @@ pub(super) struct EmitStatistics {
     pub barriers: u64,
 }
 
-/// Writes `solution`. Awaits in `silent` emit nothing.
+/// Writes `solution`. Awaits in `silent` emit nothing. All of them are still there afterwards.
 pub(super) fn emit<'c>(
     skeleton: &Skeleton<'c>,
-    origins: &TokenOrigins,
     solution: &Solution,
     stores: &BlockWideStores<'c>,
     silent: &FxHashSet<Op<'c>>,
@@ -61,7 +60,6 @@ pub(super) fn emit<'c>(
             }));
         }
         if silent.contains(&op) {
-            op.erase();
             continue;
         }
         counts.waits += waits.len() as u64;
@@ -77,7 +75,6 @@ pub(super) fn emit<'c>(
                 counts.barriers += 1;
             }
         }
-        remove_await(op, skeleton, origins);
     }
     counts.waits += stores.drain();
     remark_on_uneven(skeleton, solution);
@@ -124,6 +121,18 @@ fn emit_waits<'c>(op: Op<'c>, waits: &[Wait], templates: &mut OpTemplates<'c, Gr
         wait.copy_discardable_attrs(op);
         if count.clamped || count.n > most {
             Diagnostic::remark(op.location(), pending_limit_message(queue)).emit();
+        }
+    }
+}
+
+/// Removes the awaits, which [`emit`] has written waits for.
+pub(super) fn remove_awaits<'c>(skeleton: &Skeleton<'c>, origins: &TokenOrigins, silent: &FxHashSet<Op<'c>>) {
+    let escapes: FxHashSet<Op> = skeleton.escapes.iter().map(|(op, _)| *op).collect();
+    for &op in skeleton.awaits.iter().filter(|op| !escapes.contains(op)) {
+        if silent.contains(&op) {
+            op.erase();
+        } else {
+            remove_await(op, skeleton, origins);
         }
     }
 }

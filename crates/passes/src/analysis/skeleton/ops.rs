@@ -184,10 +184,9 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
             return;
         }
         let op = flow.op();
-        // A branch without an else gets one in the skeleton, where commits may be wanted.
-        let new_else = matches!(op.name(), scf::IF | affine::IF)
-            && op.region(1).first().is_none()
-            && edges.iter().any(|edge| edge.to == IrTarget::After);
+        // A branch without an else gets one in the skeleton, where commits may be wanted. So it does where a constant keeps control away
+        // from there: slots must not depend on constants, which peeling makes.
+        let new_else = matches!(op.name(), scf::IF | affine::IF) && op.region(1).first().is_none();
         let scope = Scope::new(flow, if new_else { 2 } else { 1 });
         let mut blocks = Vec::with_capacity(1 + usize::from(new_else) + op.num_regions());
         blocks.push(Block::default());

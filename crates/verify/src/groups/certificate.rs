@@ -1,0 +1,84 @@
+//! What is claimed of [`Code`](super::Code), so that one look at each block is enough to see that it is true.
+
+use super::code::{BlockId, Fifo, Loop, Token};
+
+/// An inductive invariant of a function: claims that hold wherever execution comes by.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Certificate {
+    /// The nodes; the first one is where the function begins.
+    pub nodes: Vec<Node>,
+}
+
+/// A node, by its place in [`Certificate::nodes`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// Claims for the beginning of a block, in certain iterations of the loops of constant trip count around it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// The block.
+    pub block: BlockId,
+    /// The iterations; of a loop that is not listed, any.
+    pub context: Vec<(Loop, Iterations)>,
+    /// The tokens of which something is known.
+    pub claims: Vec<Claim>,
+    /// For each edge of the block the node that it leads to; `None` if it leaves the function, or if the iterations rule it out.
+    pub successors: Vec<Option<NodeId>>,
+}
+
+/// What is known of a token: each of its operations that is not complete is of one of these FIFOs, and at least that old.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Claim {
+    /// The token.
+    pub token: Token,
+    /// The FIFOs and ages, at most one of each FIFO.
+    pub in_flight: Vec<(Fifo, Age)>,
+}
+
+/// An age: how many groups are at least closed since the operation was issued; 0 while its group is open.
+pub type Age = u64;
+
+/// Numbers of iterations: `first`, `first + step`, `first + 2 * step`, ….
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Iterations {
+    /// The first one.
+    pub first: u64,
+    /// The distance from one to the next; 0 if there is only one.
+    pub step: u64,
+}
+
+impl Iterations {
+    /// One iteration.
+    #[must_use]
+    pub fn one(first: u64) -> Self {
+        Self { first, step: 0 }
+    }
+
+    /// Returns true if iteration `i` is one of these.
+    #[must_use]
+    pub fn contain(self, i: u64) -> bool {
+        match (i.checked_sub(self.first), self.step) {
+            (None, _) => false,
+            (Some(0), _) => true,
+            (Some(_), 0) => false,
+            (Some(distance), step) => distance % step == 0,
+        }
+    }
+
+    /// Returns true if all of `others` are among these.
+    #[must_use]
+    pub fn contain_all(self, others: Self) -> bool {
+        let steps_match = match self.step {
+            0 => others.step == 0,
+            step => others.step % step == 0,
+        };
+        self.contain(others.first) && steps_match
+    }
+
+    /// The iterations after these; `None` if there is no such number.
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        let first = self.first.checked_add(1)?;
+        Some(Self { first, ..self })
+    }
+}

@@ -1,0 +1,6 @@
+//! Checks what the passes of async-opt write.
+//!
+//! Nothing here knows how an answer was found: no code is shared with `tokenflow`, which finds it, nor with the passes.
+#![forbid(unsafe_code)]
+
+pub mod groups;
