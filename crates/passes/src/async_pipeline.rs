@@ -250,7 +250,7 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
     finish(function, &pipeliner)?;
     if pipelined > 0 && cx.str("emit") == "nvgpu" {
         to_nvgpu(function)?;
-        set_exact_waits(function, &|_, _| {})?;
+        set_exact_waits(function, true, &|_, _| {})?;
     }
     Ok(())
 }

@@ -16,13 +16,16 @@ mod relax;
 mod solve;
 
 use crate::analysis::op_classifier::pending_limit_message;
+use crate::utils::verify_result::{VERIFY_RESULT, check_nvgpu_waits};
 use async_dialects::completion::Completion;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Walk, int_attr};
 use async_mlir::names::{attr, nvgpu, nvvm};
 use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_verify::groups::read::WaitRole;
 use relax::Reason;
+use rustc_hash::FxHashMap;
 use solve::{Solved, Verdict, solve};
 
 /// The pass.
@@ -34,6 +37,7 @@ impl Pass for NvgpuExactWaits {
         anchor: Anchor::Functions,
         // What `nvgpu`'s operations mean to completion comes with `gpux`.
         dependent_dialects: &[GPUX, Dialect::NVGPU],
+        options: &[VERIFY_RESULT],
         statistics: &[
             StatisticInfo {
                 name: "set",
@@ -59,15 +63,16 @@ impl Pass for NvgpuExactWaits {
     };
 
     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        set_exact_waits(op, &|statistic, number| cx.count(statistic, number))
+        let verify = cx.bool("verify-result");
+        set_exact_waits(op, verify, &|statistic, number| cx.count(statistic, number))
     }
 }
 
 /// Adds to a statistic.
 type Count<'a> = &'a dyn Fn(&'static str, u64);
 
-/// Sets the counts of the waits of `function`.
-pub(crate) fn set_exact_waits<'c>(function: Op<'c>, count: Count) -> Result<(), PassError<'c>> {
+/// Sets the counts of the waits of `function`; with `verify`, has them checked.
+pub(crate) fn set_exact_waits<'c>(function: Op<'c>, verify: bool, count: Count) -> Result<(), PassError<'c>> {
     let found = look(function)?;
     if !found.copies_or_waits {
         return Ok(());
@@ -83,9 +88,15 @@ pub(crate) fn set_exact_waits<'c>(function: Op<'c>, count: Count) -> Result<(), 
             Diagnostic::warning(copy.location(), message).emit();
         }
     }
+    let mut roles = FxHashMap::default();
     for verdict in verdicts {
-        apply(verdict, count);
+        roles.insert(verdict.wait.op, apply(&verdict, count));
     }
+    if verify {
+        check_nvgpu_waits(function, &|op| roles.get(&op).copied().unwrap_or(WaitRole::Wait))?;
+    }
+    let implied = roles.into_iter().filter(|(_, role)| *role == WaitRole::Await);
+    implied.for_each(|(op, _)| op.erase());
     Ok(())
 }
 
@@ -136,27 +147,31 @@ fn explicit_count(wait: Op) -> Option<u8> {
 }
 
 /// Writes what becomes of a wait, and says what its author should know: at locations, as a diagnostic at an operation
-/// prints it, in time linear in the function.
-fn apply(verdict: Verdict<'_>, count: Count) {
+/// prints it, in time linear in the function. A wait that is only an await from then on is to be erased.
+fn apply(verdict: &Verdict<'_>, count: Count) -> WaitRole {
     let op = verdict.wait.op;
     if verdict.open {
         warn_open(op);
     }
+    let role = if verdict.open || verdict.wait.foreign {
+        WaitRole::Wait
+    } else {
+        WaitRole::Both
+    };
     if let Some(reason) = &verdict.kept {
-        warn_kept(&verdict, reason);
+        warn_kept(verdict, reason);
         count("kept", 1);
-        return;
+        return role;
     }
     let explicit = verdict.wait.explicit;
     let Some(exact) = verdict.exact else {
         if verdict.wait.foreign {
             remark_foreign(op, explicit);
             count("kept", 1);
-        } else {
-            op.erase();
-            count("dropped", 1);
+            return WaitRole::Wait;
         }
-        return;
+        count("dropped", 1);
+        return WaitRole::Await;
     };
     if let Some(explicit) = explicit
         && explicit > exact.n
@@ -182,6 +197,7 @@ fn apply(verdict: Verdict<'_>, count: Count) {
         int_attr(op.context(), 32, i64::from(exact.n)),
     );
     count("set", 1);
+    role
 }
 
 fn warn_open(op: Op) {

@@ -34,8 +34,8 @@ use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::utils::device::{device_code, is_for_device};
 use crate::utils::erase;
-use crate::utils::verify_result::{self, VERIFY_RESULT};
 use crate::utils::tokens::{refuse_token_arguments, restore_upstream_awaits, write_awaits};
+use crate::utils::verify_result::{self, VERIFY_RESULT};
 use async_dialects::completion::Completion;
 use async_dialects::names::{async_, upstream_async};
 use async_dialects::registry::GPUX;
@@ -202,7 +202,11 @@ fn translate<'c>(
 ) -> Translated<'c> {
     let mut peeled = FxHashSet::default();
     for attempt in 0..=ATTEMPTS {
-        let unroll_limit = if attempt == ATTEMPTS { 0 } else { options.unroll_limit };
+        let unroll_limit = if attempt == ATTEMPTS {
+            0
+        } else {
+            options.unroll_limit
+        };
         let options = Options {
             unroll_limit,
             ..*options

@@ -2,10 +2,11 @@
 
 use async_dialects::types::is_token;
 use async_mlir::ir::Op;
+use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError};
-use async_verify::groups::check::{Fault, Refusal};
-use async_verify::groups::read::Reading;
-use async_verify::groups::{check, infer, read};
+use async_verify::groups::check::Fault;
+use async_verify::groups::read::{Vocabulary, WaitRole, read};
+use async_verify::groups::{check, infer};
 
 /// The option that turns the check off.
 pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
@@ -16,32 +17,56 @@ pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
 
 /// Checks that every operation of a queue is complete where `function`, which has its tokens still, awaits it.
 pub(crate) fn check_awaits<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    let reading = read::read(function, &is_token);
+    check_groups(
+        function,
+        Vocabulary {
+            is_token: &is_token,
+            role: &|_| WaitRole::Wait,
+        },
+    )
+}
+
+/// The same for `nvgpu`'s tokens and waits, which are what `role` says.
+pub(crate) fn check_nvgpu_waits<'c>(
+    function: Op<'c>,
+    role: &dyn Fn(Op<'c>) -> WaitRole,
+) -> Result<(), PassError<'c>> {
+    let token = copy_token(function.context());
+    check_groups(
+        function,
+        Vocabulary {
+            is_token: &|ty| ty == token,
+            role,
+        },
+    )
+}
+
+fn check_groups<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Result<(), PassError<'c>> {
+    let reading = read(function, vocabulary);
     if reading.code.blocks.is_empty() {
         return Ok(());
     }
     let certificate = infer(&reading.code);
     check(&reading.code, &certificate).map_err(|refusal| {
-        let block = certificate.nodes.get(refusal.node.0 as usize).map(|node| node.block);
-        let place = block.and_then(|block| reading.await_at(block, place_of(&refusal)?));
-        error(function, place, &reading, &refusal)
+        let node = certificate.nodes.get(refusal.node.0 as usize);
+        let place = match refusal.fault {
+            Fault::Awaited { instr, .. } => node.and_then(|node| reading.await_at(node.block, instr)),
+            _ => None,
+        };
+        match place {
+            Some(op) => {
+                let message =
+                    "is reached while what it awaits may be in flight, says the check of what was written";
+                PassError::new(op, message).note(op, ADVICE)
+            }
+            None => {
+                let message = format!("the check of what was written failed: {refusal}");
+                PassError::new(function.location(), message).note(function.location(), ADVICE)
+            }
+        }
     })
 }
 
-fn place_of(refusal: &Refusal) -> Option<usize> {
-    match refusal.fault {
-        Fault::Awaited { instr, .. } => Some(instr),
-        _ => None,
-    }
-}
-
-fn error<'c>(function: Op<'c>, place: Option<Op<'c>>, _: &Reading<'c>, refusal: &Refusal) -> PassError<'c> {
-    let advice = "nothing was written; this is a bug in async-opt: please report it with the input and the options \
-                  (--mlir-pass-pipeline-crash-reproducer=FILE writes both)";
-    let Some(op) = place else {
-        let message = format!("the check of what was written failed: {refusal}");
-        return PassError::new(function, message).note(function, advice);
-    };
-    let message = "is reached while what it awaits may be in flight, says the check of what was written";
-    PassError::new(op, message).note(op, advice)
-}
+/// What to do where the check fails.
+const ADVICE: &str = "nothing was written; this is a bug in async-opt: please report it with the input and the options \
+                      (--mlir-pass-pipeline-crash-reproducer=FILE writes both)";

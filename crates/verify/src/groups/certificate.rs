@@ -1,12 +1,18 @@
 //! What is claimed of [`Code`](super::Code), so that one look at each block is enough to see that it is true.
 
-use super::code::{BlockId, Fifo, Loop, Token};
+use super::code::{BlockId, Fifo, Loop, Span, Token};
 
 /// An inductive invariant of a function: claims that hold wherever execution comes by.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Certificate {
     /// The nodes; the first one is where the function begins.
     pub nodes: Vec<Node>,
+    /// The claims of all nodes.
+    pub claims: Vec<Claim>,
+    /// The operations in flight of all claims.
+    pub in_flight: Vec<(Fifo, Age)>,
+    /// The successors of all nodes.
+    pub successors: Vec<Option<NodeId>>,
 }
 
 /// A node, by its place in [`Certificate::nodes`].
@@ -21,22 +27,22 @@ pub struct Node {
     /// The iterations; of a loop that is not listed, any.
     pub context: Vec<(Loop, Iterations)>,
     /// The tokens of which something is known.
-    pub claims: Vec<Claim>,
+    pub claims: Span,
     /// For each edge of the block the node that it leads to; `None` if it leaves the function, or if the iterations rule it out.
-    pub successors: Vec<Option<NodeId>>,
+    pub successors: Span,
 }
 
 /// What is known of a token: each of its operations that is not complete is of one of these FIFOs, and at least that old.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Claim {
     /// The token.
     pub token: Token,
     /// The FIFOs and ages, at most one of each FIFO.
-    pub in_flight: Vec<(Fifo, Age)>,
+    pub in_flight: Span,
 }
 
 /// An age: how many groups are at least closed since the operation was issued; 0 while its group is open.
-pub type Age = u64;
+pub type Age = u32;
 
 /// Numbers of iterations: `first`, `first + step`, `first + 2 * step`, ….
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,12 +54,6 @@ pub struct Iterations {
 }
 
 impl Iterations {
-    /// One iteration.
-    #[must_use]
-    pub fn one(first: u64) -> Self {
-        Self { first, step: 0 }
-    }
-
     /// Returns true if iteration `i` is one of these.
     #[must_use]
     pub fn contain(self, i: u64) -> bool {

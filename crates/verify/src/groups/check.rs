@@ -3,8 +3,8 @@
 //! `proofs/` has the same function in Rocq, with a proof: if it accepts, no execution reaches an await of a token while an operation
 //! of it is in flight. Tests compare the two. Cost: the size of code and certificate.
 
-use super::certificate::{Certificate, Claim, Iterations, Node, NodeId};
-use super::code::{Block, Code, Edge, EdgeKind, Instr, Loop, Token};
+use super::certificate::{Age, Certificate, Iterations, Node, NodeId};
+use super::code::{Code, Edge, EdgeKind, Fifo, Loop, Token};
 use super::state::{InFlight, State};
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -40,10 +40,16 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let NodeId(node) = self.node;
         match &self.fault {
-            Fault::Entry => write!(f, "node {node} is not where the function begins, or claims something"),
+            Fault::Entry => write!(
+                f,
+                "node {node} is not where the function begins, or claims something"
+            ),
             Fault::Shape => write!(f, "node {node} does not fit its block"),
             Fault::Awaited { instr, .. } => {
-                write!(f, "node {node}, instruction {instr}: an operation may be in flight")
+                write!(
+                    f,
+                    "node {node}, instruction {instr}: an operation may be in flight"
+                )
             }
             Fault::Edge(edge) => write!(f, "node {node}, edge {edge}: its target claims something else"),
         }
@@ -56,12 +62,18 @@ impl fmt::Display for Refusal {
 ///
 /// The first node whose claims do not follow, or whose block awaits what they don't say to be complete.
 pub fn check(code: &Code, certificate: &Certificate) -> Result<(), Refusal> {
-    let refusal = |node, fault| Refusal { node: NodeId(node), fault };
+    let refusal = |node, fault| Refusal {
+        node: NodeId(node),
+        fault,
+    };
     match certificate.nodes.first() {
-        Some(entry) if entry.block.0 == 0 && entry.context.is_empty() && entry.claims.is_empty() => {}
+        Some(entry)
+            if entry.block.0 == 0
+                && entry.context.is_empty()
+                && entry.claims.of(&certificate.claims).is_empty() => {}
         _ => return Err(refusal(0, Fault::Entry)),
     }
-    let mut state = State::new(code.num_tokens());
+    let mut state = State::new(code, &certificate.claims);
     for (node, number) in certificate.nodes.iter().zip(0..) {
         check_node(code, certificate, node, &mut state).map_err(|fault| refusal(number, fault))?;
     }
@@ -70,32 +82,31 @@ pub fn check(code: &Code, certificate: &Certificate) -> Result<(), Refusal> {
 
 fn check_node(code: &Code, certificate: &Certificate, node: &Node, state: &mut State) -> Result<(), Fault> {
     let block = code.block(node.block).ok_or(Fault::Shape)?;
-    if node.successors.len() != block.edges.len() {
+    let edges = block.edges.of(&code.edges);
+    let successors = node.successors.of(&certificate.successors);
+    if successors.len() != edges.len() {
         return Err(Fault::Shape);
     }
-    state.begin(&node.claims);
-    run(block, state)?;
-    for (i, (edge, successor)) in block.edges.iter().zip(&node.successors).enumerate() {
+    state.begin();
+    state.claim_all(node.claims.of(&certificate.claims), certificate);
+    for (i, instr) in block.instrs.of(&code.instrs).iter().enumerate() {
+        state
+            .run(*instr, code)
+            .map_err(|in_flight| Fault::Awaited { instr: i, in_flight })?;
+    }
+    for (i, (edge, successor)) in edges.iter().zip(successors).enumerate() {
         let follows = match (edge.to, successor) {
             (None, successor) => successor.is_none() && counts_known_loops(code, edge),
             (Some(_), None) => is_impossible(code, node, edge),
             (Some(to), Some(successor)) => {
                 let target = certificate.nodes.get(successor.0 as usize);
                 let same = target.filter(|target| target.block == to);
-                same.is_some_and(|target| leads_to(code, node, state, edge, target))
+                same.is_some_and(|target| leads_to(code, certificate, (node, state), edge, target))
             }
         };
         if !follows {
             return Err(Fault::Edge(i));
         }
-    }
-    Ok(())
-}
-
-/// Runs the instructions of `block`.
-fn run(block: &Block, state: &mut State) -> Result<(), Fault> {
-    for (i, instr) in block.instrs.iter().enumerate() {
-        state.run(instr).map_err(|in_flight| Fault::Awaited { instr: i, in_flight })?;
     }
     Ok(())
 }
@@ -111,7 +122,9 @@ fn counts_known_loops(code: &Code, edge: &Edge) -> bool {
 /// The iterations of `l` that `node` is for; `None` if it is for any. Of several entries, the first one counts.
 fn iterations(node: &Node, l: Loop) -> Option<Iterations> {
     let mut context = node.context.iter();
-    context.find(|(known, _)| *known == l).map(|(_, iterations)| *iterations)
+    context
+        .find(|(known, _)| *known == l)
+        .map(|(_, iterations)| *iterations)
 }
 
 /// Returns true if `edge` is never taken in the iterations of `node`.
@@ -133,14 +146,21 @@ fn is_impossible(code: &Code, node: &Node, edge: &Edge) -> bool {
 }
 
 /// Returns true if what `target` claims holds whenever `edge` is taken from the end of the block of `node`, where `state` is.
-fn leads_to(code: &Code, node: &Node, state: &State, edge: &Edge, target: &Node) -> bool {
+fn leads_to(
+    code: &Code,
+    certificate: &Certificate,
+    (node, state): (&Node, &State),
+    edge: &Edge,
+    target: &Node,
+) -> bool {
     let Some(block) = code.block(target.block) else {
         return false;
     };
+    let (params, args) = (block.params.of(&code.tokens), edge.args.of(&code.tokens));
     counts_known_loops(code, edge)
-        && edge.args.len() == block.params.len()
+        && args.len() == params.len()
         && counters_follow(node, edge, target)
-        && claims_follow(state, edge, block, target)
+        && claims_follow(certificate, state, &Bound::new(params, args), target)
 }
 
 fn counters_follow(node: &Node, edge: &Edge, target: &Node) -> bool {
@@ -153,19 +173,20 @@ fn counters_follow(node: &Node, edge: &Edge, target: &Node) -> bool {
     })
 }
 
-fn claims_follow(state: &State, edge: &Edge, block: &Block, target: &Node) -> bool {
-    let bound = Bound::new(edge, block);
-    target.claims.iter().all(|claim| {
+fn claims_follow(certificate: &Certificate, state: &State, bound: &Bound, target: &Node) -> bool {
+    target.claims.of(&certificate.claims).iter().all(|claim| {
+        let claimed = claim.in_flight.of(&certificate.in_flight);
         let known = state.in_flight(bound.source(claim.token));
-        known.is_some_and(|mut known| known.all(|operation| admits(claim, operation)))
+        known.is_some_and(|mut known| {
+            known.all(|(fifo, age)| least_age(claimed, fifo).is_some_and(|least| least <= age))
+        })
     })
 }
 
-/// Returns true if `claim` says that an operation of this FIFO may be in flight with this age.
-fn admits(claim: &Claim, (fifo, age): (super::code::Fifo, u64)) -> bool {
-    let mut claimed = claim.in_flight.iter();
-    let same = claimed.find(|(claimed, _)| *claimed == fifo);
-    same.is_some_and(|(_, least)| *least <= age)
+/// The age that operations of `fifo` have at least; `None` if none is said to be in flight. Of several ages, the first one counts.
+fn least_age(claimed: &[(Fifo, Age)], fifo: Fifo) -> Option<Age> {
+    let mut claimed = claimed.iter();
+    claimed.find(|(claimed, _)| *claimed == fifo).map(|(_, age)| *age)
 }
 
 /// What an edge binds to the parameters of a block.
@@ -179,17 +200,12 @@ struct Bound<'a> {
 impl<'a> Bound<'a> {
     const FEW: usize = 8;
 
-    fn new(edge: &'a Edge, block: &'a Block) -> Self {
-        let params = &block.params;
+    fn new(params: &'a [Token], args: &'a [Token]) -> Self {
         let places = (params.len() > Self::FEW).then(|| {
             let places = params.iter().enumerate().rev();
             places.map(|(i, param)| (*param, i)).collect()
         });
-        Self {
-            params,
-            args: &edge.args,
-            places,
-        }
+        Self { params, args, places }
     }
 
     /// The token that `token` is bound to; of one that is no parameter, itself.
@@ -200,14 +216,4 @@ impl<'a> Bound<'a> {
         };
         place.and_then(|i| self.args.get(i)).copied().unwrap_or(token)
     }
-}
-
-/// The instruction that a [`Fault::Awaited`] is about.
-#[must_use]
-pub fn awaited<'a>(code: &'a Code, certificate: &Certificate, refusal: &Refusal) -> Option<&'a Instr> {
-    let Fault::Awaited { instr, .. } = refusal.fault else {
-        return None;
-    };
-    let node = certificate.nodes.get(refusal.node.0 as usize)?;
-    code.block(node.block)?.instrs.get(instr)
 }

@@ -1,6 +1,8 @@
 //! Code as the checker sees it: a flat control-flow graph with what issues, commits, waits and awaits.
+//!
+//! Lists are [spans](Span) of common arrays: there may be millions of blocks.
 
-/// A token: a set of asynchronous operations in flight.
+/// A token: a set of asynchronous operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Token(pub u32);
 
@@ -16,6 +18,37 @@ pub struct Loop(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
+/// A part of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    /// All that was added to an array since it had `start` elements.
+    #[must_use]
+    pub fn since<T>(start: usize, array: &[T]) -> Self {
+        let place = |i: usize| u32::try_from(i).expect("no function has as many operations");
+        Self {
+            start: place(start),
+            end: place(array.len()),
+        }
+    }
+
+    /// The places of the elements.
+    #[must_use]
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The elements.
+    #[must_use]
+    pub fn of<T>(self, array: &[T]) -> &[T] {
+        array.get(self.range()).unwrap_or_default()
+    }
+}
+
 /// A function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Code {
@@ -23,43 +56,49 @@ pub struct Code {
     pub trips: Vec<u64>,
     /// The blocks; execution begins with the first one.
     pub blocks: Vec<Block>,
+    /// The instructions of all blocks.
+    pub instrs: Vec<Instr>,
+    /// The edges of all blocks.
+    pub edges: Vec<Edge>,
+    /// The tokens of all lists of tokens.
+    pub tokens: Vec<Token>,
 }
 
 /// Instructions in a row, then a choice of edges.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Block {
-    /// What edges to this block bind, all at once.
-    pub params: Vec<Token>,
+    /// The tokens that edges to this block bind, all at once.
+    pub params: Span,
     /// What happens, in order.
-    pub instrs: Vec<Instr>,
-    /// Where control may go next; of no edge, execution ends here.
-    pub edges: Vec<Edge>,
+    pub instrs: Span,
+    /// Where control may go next; with no edge, execution ends here.
+    pub edges: Span,
 }
 
 /// An instruction.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Instr {
     /// Issues an operation, which joins the open group of a FIFO. The token stands for it alone.
     Issue(Fifo, Token),
     /// Closes the open group.
     Commit(Fifo),
     /// Blocks until all closed groups but the last so many have landed (PTX ISA, `cp.async.wait_group`).
-    Wait(Fifo, u64),
+    Wait(Fifo, u32),
     /// The place where the operations of all the tokens have to be complete.
-    Await(Vec<Token>),
+    Await(Span),
     /// Makes a token of the operations of others; of none, it is complete.
-    Join(Token, Vec<Token>),
+    Join(Token, Span),
 }
 
 /// A transfer of control.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
     /// The part that it has in loops of constant trip count.
     pub kind: EdgeKind,
     /// Its target; `None` if it leaves the function.
     pub to: Option<BlockId>,
     /// What it binds to the parameters of its target.
-    pub args: Vec<Token>,
+    pub args: Span,
 }
 
 /// The part that an [`Edge`] has in a loop of constant trip count, whose counter runs from 0 to the trip count.
@@ -78,8 +117,8 @@ pub enum EdgeKind {
 impl Code {
     /// The trip count of a loop, if there is such a loop.
     #[must_use]
-    pub fn trip(&self, loop_: Loop) -> Option<u64> {
-        self.trips.get(loop_.0 as usize).copied()
+    pub fn trip(&self, l: Loop) -> Option<u64> {
+        self.trips.get(l.0 as usize).copied()
     }
 
     /// The block of this number, if there is one.
@@ -91,21 +130,11 @@ impl Code {
     /// One more than the largest token that occurs.
     #[must_use]
     pub fn num_tokens(&self) -> usize {
-        let of_instr = |instr: &Instr| match instr {
-            Instr::Issue(_, token) => Some(token.0),
-            Instr::Await(tokens) => tokens.iter().map(|token| token.0).max(),
-            Instr::Join(token, of) => of.iter().chain([token]).map(|token| token.0).max(),
-            Instr::Commit(_) | Instr::Wait(..) => None,
-        };
-        let of_block = |block: &Block| {
-            let bound = block.edges.iter().flat_map(|edge| &edge.args).chain(&block.params);
-            let used = block.instrs.iter().filter_map(of_instr);
-            used.chain(bound.map(|token| token.0)).max()
-        };
-        self.blocks
-            .iter()
-            .filter_map(of_block)
-            .max()
-            .map_or(0, |token| token as usize + 1)
+        let defined = self.instrs.iter().filter_map(|instr| match instr {
+            Instr::Issue(_, token) | Instr::Join(token, _) => Some(token.0),
+            _ => None,
+        });
+        let all = self.tokens.iter().map(|token| token.0).chain(defined);
+        all.max().map_or(0, |token| token as usize + 1)
     }
 }

@@ -10,73 +10,209 @@
 
 mod iterations;
 mod liveness;
+mod order;
 
-use super::certificate::{Age, Certificate, Claim, Node, NodeId};
+use super::certificate::{Age, Certificate, Claim, Iterations, Node, NodeId};
 use super::check::check;
-use super::code::{BlockId, Code, EdgeKind, Fifo, Token};
+use super::code::{BlockId, Code, Edge, EdgeKind, Fifo, Loop, Span};
 use super::state::State;
 use iterations::with_iterations;
 use liveness::Liveness;
-use std::collections::BTreeSet;
-
-/// No count of a wait is as large: an age like this one is not told from a larger one.
-const OLD: Age = 66;
-
-/// Claims for the beginning of a block, in the order of its live tokens.
-type Claims = Vec<Claim>;
+use order::{Worklist, reverse_postorder};
 
 /// Finds a certificate for `code`; it is not valid if `code` awaits what may be in flight.
 #[must_use]
 pub fn infer(code: &Code) -> Certificate {
-    let live = Liveness::new(code);
-    let any_trip = with_any_trip_count(code, &live);
+    if code.blocks.is_empty() {
+        return Certificate::default();
+    }
+    let mut steps = Steps::new(code);
+    let any_trip = with_any_trip_count(&mut steps);
     if code.trips.is_empty() || check(code, &any_trip).is_ok() {
         return any_trip;
     }
-    with_iterations(code, &live)
+    with_iterations(&mut steps).unwrap_or(any_trip)
+}
+
+/// What is known of a token and a FIFO. The smaller of two numbers is what is known where paths meet.
+type Known = u8;
+
+/// Nothing.
+const UNKNOWN: Known = 0;
+/// An operation in flight that is younger than any other.
+const OPEN: Known = 1;
+/// One that is older than any wait can tell from older ones.
+const OLD: Known = OPEN + 66;
+/// Nothing is in flight.
+const COMPLETE: Known = u8::MAX;
+
+/// Runs blocks one at a time. What is known at the beginning of a block is a row of [`Known`], for each live token one by FIFO.
+struct Steps<'a> {
+    code: &'a Code,
+    live: Liveness,
+    fifos: usize,
+    state: State,
+    in_flight: Vec<(Fifo, Age)>,
+}
+
+impl<'a> Steps<'a> {
+    fn new(code: &'a Code) -> Self {
+        let state = State::new(code, &[]);
+        Self {
+            code,
+            live: Liveness::new(code),
+            fifos: state.num_fifos().max(1),
+            state,
+            in_flight: Vec::new(),
+        }
+    }
+
+    /// The places of what is known of a block among that of all blocks.
+    fn row(&self, block: BlockId) -> std::ops::Range<usize> {
+        let places = self.live.places(block);
+        places.start * self.fifos..places.end * self.fifos
+    }
+
+    fn edges(&self, block: BlockId) -> &'a [Edge] {
+        self.code.blocks[block.0 as usize].edges.of(&self.code.edges)
+    }
+
+    /// Runs `block`, at whose beginning `row` is known.
+    fn run(&mut self, block: BlockId, row: &[Known]) {
+        self.state.begin();
+        let known = row.chunks_exact(self.fifos);
+        for (place, known) in self.live.places(block).zip(known) {
+            if in_flight(known, &mut self.in_flight) {
+                self.state.claim(self.live.token(place).0, &self.in_flight);
+            }
+        }
+        for instr in self.code.blocks[block.0 as usize].instrs.of(&self.code.instrs) {
+            // A token that is in flight here is what the check refuses. What comes later does not matter then.
+            let _ = self.state.run(*instr, self.code);
+        }
+    }
+
+    /// Adds what is known after [`Self::run`] to what is known where `edge` leads; returns true if that changed it. `row` is empty
+    /// where nothing has arrived yet.
+    fn arrive(&self, edge: &Edge, to: BlockId, row: &mut [Known], is_first: bool) -> bool {
+        let args = edge.args.of(&self.code.tokens);
+        let mut changed = is_first;
+        for (place, known) in self.live.places(to).zip(row.chunks_exact_mut(self.fifos)) {
+            let (token, param) = self.live.token(place);
+            let source = param.map_or(Some(token), |param| args.get(param as usize).copied());
+            if is_first {
+                known.fill(COMPLETE);
+            }
+            let Some(in_flight) = source.and_then(|source| self.state.in_flight(source)) else {
+                changed |= known[0] != UNKNOWN;
+                known.fill(UNKNOWN);
+                continue;
+            };
+            for (fifo, age) in in_flight {
+                let age = Known::try_from(age).map_or(OLD, |age| OLD.min(age.saturating_add(OPEN)));
+                let known = &mut known[usize::from(fifo.0)];
+                if age < *known {
+                    *known = age;
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+
+    /// Adds a node, without successors.
+    fn add_node(
+        &mut self,
+        certificate: &mut Certificate,
+        block: BlockId,
+        context: Vec<(Loop, Iterations)>,
+        row: &[Known],
+    ) -> NodeId {
+        let first = certificate.claims.len();
+        for (place, known) in self.live.places(block).zip(row.chunks_exact(self.fifos)) {
+            if in_flight(known, &mut self.in_flight) {
+                let start = certificate.in_flight.len();
+                certificate.in_flight.extend_from_slice(&self.in_flight);
+                certificate.claims.push(Claim {
+                    token: self.live.token(place).0,
+                    in_flight: Span::since(start, &certificate.in_flight),
+                });
+            }
+        }
+        let id = NodeId(u32::try_from(certificate.nodes.len()).unwrap_or(u32::MAX));
+        certificate.nodes.push(Node {
+            block,
+            context,
+            claims: Span::since(first, &certificate.claims),
+            successors: Span::default(),
+        });
+        id
+    }
+
+    /// Says where the edges of a node lead.
+    fn connect(
+        &self,
+        certificate: &mut Certificate,
+        node: NodeId,
+        mut target: impl FnMut(&Edge, BlockId) -> Option<NodeId>,
+    ) {
+        let start = certificate.successors.len();
+        let block = certificate.nodes[node.0 as usize].block;
+        for edge in self.edges(block) {
+            let to = edge.to.and_then(|to| target(edge, to));
+            certificate.successors.push(to);
+        }
+        certificate.nodes[node.0 as usize].successors = Span::since(start, &certificate.successors);
+    }
+}
+
+/// Makes `operations` those that `known`, of one token, says to be in flight; returns false if nothing is known.
+fn in_flight(known: &[Known], operations: &mut Vec<(Fifo, Age)>) -> bool {
+    operations.clear();
+    for (&known, fifo) in known.iter().zip(0..) {
+        match known {
+            UNKNOWN => return false,
+            COMPLETE => {}
+            age => operations.push((Fifo(fifo), Age::from(age - OPEN))),
+        }
+    }
+    true
 }
 
 /// The certificate with a node for each block that is reached, which holds for any trip count.
-fn with_any_trip_count(code: &Code, live: &Liveness) -> Certificate {
-    let order = reverse_postorder(code);
-    let mut state = State::new(code.num_tokens());
-    let mut claims: Vec<Option<Claims>> = vec![None; code.blocks.len()];
-    let mut work = BTreeSet::new();
-    if let Some(entry) = claims.first_mut() {
-        *entry = Some(Vec::new());
-        work.insert((0, BlockId(0)));
-    }
-    while let Some((_, id)) = work.pop_first() {
-        let Some(known) = claims[id.0 as usize].clone() else { continue };
-        for (to, arrived) in step(code, live, id, &known, &mut state) {
-            let Some(to) = to else { continue };
-            // Nothing is known where a function begins.
-            let news = to.0 != 0 && meet(&mut claims[to.0 as usize], arrived);
-            if news {
-                work.insert((order[to.0 as usize], to));
+fn with_any_trip_count(steps: &mut Steps) -> Certificate {
+    let code = steps.code;
+    let mut rows: Vec<Known> = vec![COMPLETE; steps.live.len() * steps.fifos];
+    let mut reached = vec![false; code.blocks.len()];
+    let mut work = Worklist::new(reverse_postorder(code));
+    let entry = BlockId(0);
+    // Nothing is known where a function begins.
+    rows[steps.row(entry)].fill(UNKNOWN);
+    reached[0] = true;
+    work.insert(entry);
+    while let Some(id) = work.pop() {
+        steps.run(id, &rows[steps.row(id)]);
+        for edge in steps.edges(id).iter().filter(|edge| edge.kind.may_be_taken(code)) {
+            let Some(to) = edge.to else { continue };
+            let is_first = !std::mem::replace(&mut reached[to.0 as usize], true);
+            let row = steps.row(to);
+            if to != entry && steps.arrive(edge, to, &mut rows[row], is_first) {
+                work.insert(to);
             }
         }
     }
-    let mut number = vec![None; code.blocks.len()];
-    let reached = claims.iter().enumerate().filter(|(_, claims)| claims.is_some());
-    for ((b, _), node) in reached.zip(0..) {
-        number[b] = Some(NodeId(node));
+    let mut certificate = Certificate::default();
+    let mut numbers = vec![None; code.blocks.len()];
+    for (b, _) in (0..).zip(&reached).filter(|(_, reached)| **reached) {
+        let row = &rows[steps.row(BlockId(b))];
+        numbers[b as usize] = Some(steps.add_node(&mut certificate, BlockId(b), Vec::new(), row));
     }
-    let nodes = claims.into_iter().zip(0..).filter_map(|(claims, b)| {
-        let block = BlockId(b);
-        let edges = code.blocks[b as usize].edges.iter();
-        let to = |edge: &super::code::Edge| {
-            let possible = edge.kind.may_be_taken(code);
-            edge.to.filter(|_| possible).and_then(|to| number[to.0 as usize])
-        };
-        Some(Node {
-            block,
-            context: Vec::new(),
-            claims: claims?,
-            successors: edges.map(to).collect(),
-        })
-    });
-    Certificate { nodes: nodes.collect() }
+    for node in (0..).map(NodeId).take(certificate.nodes.len()) {
+        steps.connect(&mut certificate, node, |edge, to| {
+            numbers[to.0 as usize].filter(|_| edge.kind.may_be_taken(code))
+        });
+    }
+    certificate
 }
 
 impl EdgeKind {
@@ -84,102 +220,7 @@ impl EdgeKind {
     fn may_be_taken(self, code: &Code) -> bool {
         match self {
             Self::Plain => true,
-            Self::Enter(l) | Self::Exit(l) => code.trip(l) != Some(0),
-            Self::Back(l) => code.trip(l).is_none_or(|trip| trip > 0),
+            Self::Enter(l) | Self::Back(l) | Self::Exit(l) => code.trip(l) != Some(0),
         }
     }
-}
-
-/// Runs block `id` from `claims`; returns what arrives at the other end of each edge that may be taken at all.
-fn step(
-    code: &Code,
-    live: &Liveness,
-    id: BlockId,
-    claims: &[Claim],
-    state: &mut State,
-) -> Vec<(Option<BlockId>, Claims)> {
-    let block = &code.blocks[id.0 as usize];
-    state.begin(claims);
-    for instr in &block.instrs {
-        // A token that is in flight here is what the check refuses. What comes later does not matter then.
-        let _ = state.run(instr);
-    }
-    let edges = block.edges.iter();
-    let arrived = edges.map(|edge| {
-        let to = edge.to.filter(|_| edge.kind.may_be_taken(code));
-        let Some(to) = to else { return (None, Vec::new()) };
-        let params = &code.blocks[to.0 as usize].params;
-        let claim = |&token: &Token| {
-            let param = params.iter().position(|param| *param == token);
-            let source = param.map_or(Some(token), |i| edge.args.get(i).copied())?;
-            let mut in_flight: Vec<(Fifo, Age)> = state.in_flight(source)?.collect();
-            in_flight.sort_unstable();
-            in_flight.iter_mut().for_each(|(_, age)| *age = OLD.min(*age));
-            Some(Claim { token, in_flight })
-        };
-        (Some(to), live.at(to).iter().filter_map(claim).collect())
-    });
-    arrived.collect()
-}
-
-/// Makes `known` what is known where two paths meet; returns true if that changed it.
-fn meet(known: &mut Option<Claims>, arrived: Claims) -> bool {
-    let Some(known) = known else {
-        *known = Some(arrived);
-        return true;
-    };
-    let before = known.len();
-    let mut changed = false;
-    let mut other = arrived.into_iter().peekable();
-    // Both are in the order of the block's live tokens, which is that of their numbers.
-    known.retain_mut(|claim| {
-        while other.next_if(|other| other.token < claim.token).is_some() {}
-        let Some(other) = other.next_if(|other| other.token == claim.token) else {
-            return false;
-        };
-        for (fifo, age) in other.in_flight {
-            match claim.in_flight.binary_search_by_key(&fifo, |(fifo, _)| *fifo) {
-                Ok(i) if claim.in_flight[i].1 <= age => {}
-                Ok(i) => {
-                    claim.in_flight[i].1 = age;
-                    changed = true;
-                }
-                Err(i) => {
-                    claim.in_flight.insert(i, (fifo, age));
-                    changed = true;
-                }
-            }
-        }
-        true
-    });
-    changed || known.len() != before
-}
-
-/// The place of each block in a reverse postorder; blocks that are not reached are last.
-fn reverse_postorder(code: &Code) -> Vec<usize> {
-    let mut order = vec![usize::MAX; code.blocks.len()];
-    let mut seen = vec![false; code.blocks.len()];
-    let mut postorder = Vec::new();
-    let mut stack: Vec<(usize, usize)> = Vec::new();
-    if let Some(first) = seen.first_mut() {
-        *first = true;
-        stack.push((0, 0));
-    }
-    while let Some((b, edge)) = stack.last_mut() {
-        let Some(next) = code.blocks[*b].edges.get(*edge) else {
-            postorder.push(*b);
-            stack.pop();
-            continue;
-        };
-        *edge += 1;
-        if let Some(to) = next.to
-            && !std::mem::replace(&mut seen[to.0 as usize], true)
-        {
-            stack.push((to.0 as usize, 0));
-        }
-    }
-    for (place, b) in postorder.into_iter().rev().enumerate() {
-        order[b] = place;
-    }
-    order
 }

@@ -7,7 +7,7 @@
 //! A queue of the hardware is two FIFOs, since an operation has read its sources long before all is written: a commit is one of both, a
 //! wait for reads is one of the second alone.
 
-use super::code::{Block, BlockId, Code, Edge, EdgeKind, Fifo, Instr, Loop, Token};
+use super::code::{Block, BlockId, Code, Edge, EdgeKind, Fifo, Instr, Loop, Span, Token};
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::names::async_;
 use async_mlir::control_flow::{
@@ -22,41 +22,50 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct Reading<'c> {
     /// The code.
     pub code: Code,
-    /// The operation of each await, by its place.
-    awaits: FxHashMap<(BlockId, usize), Op<'c>>,
+    /// The operations of awaits, by the places of their instructions among all of the code, in order.
+    awaits: Vec<(usize, Op<'c>)>,
 }
 
 impl<'c> Reading<'c> {
-    /// The operation whose await is the instruction at `place` of `block`.
+    /// The operation of the await that stands at this place of a block.
     #[must_use]
     pub fn await_at(&self, block: BlockId, place: usize) -> Option<Op<'c>> {
-        self.awaits.get(&(block, place)).copied()
+        let instrs = self.code.block(block)?.instrs.range();
+        let found = self
+            .awaits
+            .binary_search_by_key(&(instrs.start + place), |(at, _)| *at);
+        found.ok().map(|i| self.awaits[i].1)
     }
 }
 
-/// Reads the body of `function`. Values whose type satisfies `is_token` are tokens.
-pub fn read<'c>(function: Op<'c>, is_token: &dyn Fn(Type<'c>) -> bool) -> Reading<'c> {
-    let mut reader = Reader {
-        is_token,
-        code: Code::default(),
-        awaits: FxHashMap::default(),
-        tokens: FxHashMap::default(),
-        num_tokens: 0,
-        queues: Vec::new(),
-        blocks: FxHashMap::default(),
-        complete: FxHashSet::default(),
-        has_reads: Vec::new(),
-    };
-    let flow = Flow {
-        op: function,
-        entries: None,
-        is_function: true,
-        counted: None,
-        after: None,
-    };
-    reader.regions(&flow);
-    reader.drop_complete_tokens();
-    reader.drop_reads_that_nobody_awaits();
+/// What a wait that names tokens is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitRole {
+    /// A wait, and an await of its tokens.
+    Both,
+    /// An await alone: it goes, since others have waited.
+    Await,
+    /// A wait alone: nobody knows what its tokens are.
+    Wait,
+}
+
+/// The tokens of a function, and the waits that name them.
+#[derive(Clone, Copy)]
+pub struct Vocabulary<'a, 'c> {
+    /// Returns true if values of this type are tokens.
+    pub is_token: &'a dyn Fn(Type<'c>) -> bool,
+    /// What a `nvgpu.device_async_wait` is.
+    pub role: &'a dyn Fn(Op<'c>) -> WaitRole,
+}
+
+/// Reads the body of `function`.
+pub fn read<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Reading<'c> {
+    // Few functions have tokens of reads.
+    let without_reads = Reader::read(function, vocabulary, false);
+    let reader = without_reads.unwrap_or_else(|| {
+        let with_reads = Reader::read(function, vocabulary, true);
+        with_reads.unwrap_or_else(|| unreachable!("nothing is missing with the FIFOs of reads"))
+    });
     Reading {
         code: reader.code,
         awaits: reader.awaits,
@@ -73,27 +82,88 @@ struct Flow<'c> {
     counted: Option<Loop>,
     /// The block after the operation.
     after: Option<BlockId>,
+    /// The blocks, in order.
+    blocks: Vec<ir::Block<'c>>,
+    /// The number of the first one.
+    first: u32,
+    /// The places of blocks, where they are too many to look through.
+    places: Option<FxHashMap<ir::Block<'c>, u32>>,
+}
+
+impl<'c> Flow<'c> {
+    const FEW: usize = 8;
+
+    fn id(&self, block: ir::Block<'c>) -> Option<BlockId> {
+        let place = match &self.places {
+            Some(places) => places.get(&block).copied(),
+            None => (0..)
+                .zip(&self.blocks)
+                .find(|(_, known)| **known == block)
+                .map(|(place, _)| place),
+        };
+        place.map(|place| BlockId(self.first + place))
+    }
+}
+
+/// How much code there is at some point.
+struct Mark {
+    trips: usize,
+    blocks: usize,
+    instrs: usize,
+    edges: usize,
+    tokens: usize,
 }
 
 struct Reader<'a, 'c> {
-    is_token: &'a dyn Fn(Type<'c>) -> bool,
+    vocabulary: Vocabulary<'a, 'c>,
     code: Code,
-    awaits: FxHashMap<(BlockId, usize), Op<'c>>,
+    awaits: Vec<(usize, Op<'c>)>,
     tokens: FxHashMap<Value<'c>, Token>,
     num_tokens: u32,
     queues: Vec<GroupQueue>,
-    /// By queue, whether there are tokens of reads.
-    has_reads: Vec<bool>,
-    blocks: FxHashMap<ir::Block<'c>, BlockId>,
+    /// True if there are FIFOs of reads.
+    with_reads: bool,
+    /// True if a token needs one that there is not.
+    lacks_reads: bool,
+    /// Where the current block begins.
+    start: usize,
     /// Tokens that no queue has anything to do with.
     complete: FxHashSet<Token>,
 }
 
-impl<'c> Reader<'_, 'c> {
+impl<'a, 'c> Reader<'a, 'c> {
+    /// Reads a function; `None` if the FIFOs of reads are needed, but left out.
+    fn read(function: Op<'c>, vocabulary: Vocabulary<'a, 'c>, with_reads: bool) -> Option<Self> {
+        let mut reader = Self {
+            vocabulary,
+            code: Code::default(),
+            awaits: Vec::new(),
+            tokens: FxHashMap::default(),
+            num_tokens: 0,
+            queues: Vec::new(),
+            with_reads,
+            lacks_reads: false,
+            start: 0,
+            complete: FxHashSet::default(),
+        };
+        let mut flow = Flow {
+            is_function: true,
+            ..reader.flow(function, None, None)
+        };
+        reader.add_blocks(&mut flow);
+        if let Some(entry) = reader.code.blocks.first_mut() {
+            // Nobody binds them.
+            entry.params = Span::default();
+        }
+        reader.read_blocks(&flow);
+        reader.drop_complete_tokens();
+        (!reader.lacks_reads).then_some(reader)
+    }
+
     // Tokens and FIFOs.
 
     fn is_token(&self, value: Value<'c>) -> bool {
-        (self.is_token)(value.ty())
+        (self.vocabulary.is_token)(value.ty())
     }
 
     fn new_token(&mut self) -> Token {
@@ -102,22 +172,22 @@ impl<'c> Reader<'_, 'c> {
     }
 
     fn token(&mut self, value: Value<'c>) -> Token {
-        if let Some(&token) = self.tokens.get(&value) {
-            return token;
-        }
-        let token = self.new_token();
-        self.tokens.insert(value, token);
+        let next = self.num_tokens;
+        let token = *self.tokens.entry(value).or_insert(Token(next));
+        self.num_tokens += u32::from(token.0 == next);
         token
     }
 
-    fn tokens(&mut self, values: impl Iterator<Item = Value<'c>>) -> Vec<Token> {
-        let mut tokens = Vec::new();
+    /// Makes a list of those of `values` that are tokens.
+    fn list(&mut self, values: impl Iterator<Item = Value<'c>>) -> Span {
+        let start = self.code.tokens.len();
         for value in values {
             if self.is_token(value) {
-                tokens.push(self.token(value));
+                let token = self.token(value);
+                self.code.tokens.push(token);
             }
         }
-        tokens
+        Span::since(start, &self.code.tokens)
     }
 
     /// The FIFOs of `queue`: of what its operations write, and of what they read.
@@ -125,7 +195,6 @@ impl<'c> Reader<'_, 'c> {
         let known = self.queues.iter().position(|known| *known == queue);
         let number = known.unwrap_or_else(|| {
             self.queues.push(queue);
-            self.has_reads.push(false);
             self.queues.len() - 1
         });
         let first = u8::try_from(2 * number).unwrap_or(u8::MAX - 1);
@@ -134,55 +203,93 @@ impl<'c> Reader<'_, 'c> {
 
     // Blocks.
 
-    fn new_block(&mut self) -> BlockId {
-        let id = BlockId(u32::try_from(self.code.blocks.len()).unwrap_or(u32::MAX));
-        self.code.blocks.push(Block::default());
-        id
+    fn new_block(&mut self, params: Span) -> BlockId {
+        let id = u32::try_from(self.code.blocks.len()).unwrap_or(u32::MAX);
+        self.code.blocks.push(Block {
+            params,
+            ..Block::default()
+        });
+        BlockId(id)
     }
 
-    fn block(&mut self, id: BlockId) -> &mut Block {
-        &mut self.code.blocks[id.0 as usize]
+    fn mark(&self) -> Mark {
+        Mark {
+            trips: self.code.trips.len(),
+            blocks: self.code.blocks.len(),
+            instrs: self.code.instrs.len(),
+            edges: self.code.edges.len(),
+            tokens: self.code.tokens.len(),
+        }
     }
 
-    fn push(&mut self, id: BlockId, instr: Instr) {
-        self.block(id).instrs.push(instr);
+    /// Returns true if nothing that has to do with tokens was added since `mark`.
+    fn is_plain_since(&self, mark: &Mark) -> bool {
+        self.code.instrs.len() == mark.instrs && self.code.tokens.len() == mark.tokens
     }
 
-    /// Reads all blocks of the regions of `flow`.
-    fn regions(&mut self, flow: &Flow<'c>) {
+    fn go_back_to(&mut self, mark: &Mark) {
+        self.code.trips.truncate(mark.trips);
+        self.code.blocks.truncate(mark.blocks);
+        self.code.edges.truncate(mark.edges);
+    }
+
+    /// Ends block `at` with `edges`.
+    fn end_block(&mut self, at: BlockId, edges: Vec<Edge>) {
+        let start = self.code.edges.len();
+        self.code.edges.extend(edges);
+        let block = &mut self.code.blocks[at.0 as usize];
+        block.edges = Span::since(start, &self.code.edges);
+        block.instrs = Span::since(self.start, &self.code.instrs);
+    }
+
+    fn flow(
+        &self,
+        op: Op<'c>,
+        entries: Option<Vec<control_flow::Edge<'c>>>,
+        counted: Option<Loop>,
+    ) -> Flow<'c> {
+        Flow {
+            op,
+            entries,
+            is_function: false,
+            counted,
+            after: None,
+            blocks: Vec::new(),
+            first: 0,
+            places: None,
+        }
+    }
+
+    /// Numbers the blocks of all regions of `flow`.
+    fn add_blocks(&mut self, flow: &mut Flow<'c>) {
+        flow.first = u32::try_from(self.code.blocks.len()).unwrap_or(u32::MAX);
         for region in flow.op.regions() {
-            for block in region.blocks() {
-                let id = self.new_block();
-                self.blocks.insert(block, id);
-                let params = self.tokens(block.args());
-                self.block(id).params = params;
-            }
+            flow.blocks.extend(region.blocks());
         }
-        if flow.is_function {
-            // Nobody binds them.
-            if let Some(entry) = self.code.blocks.first_mut() {
-                entry.params.clear();
-            }
+        if flow.blocks.len() > Flow::FEW {
+            flow.places = Some(flow.blocks.iter().copied().zip(0..).collect());
         }
-        for region in flow.op.regions() {
-            for block in region.blocks() {
-                self.read_block(block, flow);
-            }
+        for block in &flow.blocks {
+            let params = self.list(block.args());
+            self.new_block(params);
         }
     }
 
-    fn read_block(&mut self, block: ir::Block<'c>, flow: &Flow<'c>) {
-        let mut at = self.blocks[&block];
-        let terminator = block.terminator();
-        let mut next = block.first();
-        while let Some(op) = next {
-            next = op.next();
-            if Some(op) != terminator {
-                at = self.op(op, at);
+    fn read_blocks(&mut self, flow: &Flow<'c>) {
+        for (&block, id) in flow.blocks.iter().zip(flow.first..) {
+            let mut at = BlockId(id);
+            self.start = self.code.instrs.len();
+            let terminator = block.terminator();
+            let mut next = block.first();
+            while let Some(op) = next {
+                next = op.next();
+                if Some(op) != terminator {
+                    at = self.op(op, at);
+                }
             }
+            let edges = self.exits(terminator, flow);
+            self.end_block(at, edges);
         }
-        let edges = self.exits(terminator, flow, at);
-        self.block(at).edges = edges;
     }
 
     // Operations.
@@ -190,93 +297,86 @@ impl<'c> Reader<'_, 'c> {
     /// Reads `op`, which comes next in block `at`; returns the block that goes on after it.
     fn op(&mut self, op: Op<'c>, at: BlockId) -> BlockId {
         match op.name() {
-            async_::AWAIT => self.await_tokens(op, at),
+            async_::AWAIT => self.await_tokens(op),
             async_::READY | async_::JOIN => {
-                let of = self.tokens(op.operands());
-                self.join(op.result(0), of, at);
+                let of = self.list(op.operands());
+                let token = self.token(op.result(0));
+                self.code.instrs.push(Instr::Join(token, of));
             }
             _ if op.is_function() => {}
             _ => match Completion::of(op) {
-                Some(completion) if completion.queue.is_some() => self.group_op(op, &completion, at),
-                _ => return self.other(op, at),
+                Some(completion) if completion.queue.is_some() => self.group_op(op, &completion),
+                _ if op.num_regions() > 0 => return self.region_op(op, at),
+                _ => self.other(op),
             },
         }
         at
     }
 
-    fn await_tokens(&mut self, op: Op<'c>, at: BlockId) {
-        let tokens = self.tokens(op.operands());
-        if !tokens.is_empty() {
-            let place = self.block(at).instrs.len();
-            self.awaits.insert((at, place), op);
-            self.push(at, Instr::Await(tokens));
-        }
-    }
-
-    fn join(&mut self, value: Value<'c>, of: Vec<Token>, at: BlockId) {
-        if self.is_token(value) {
-            let token = self.token(value);
-            self.push(at, Instr::Join(token, of));
-        }
+    fn await_tokens(&mut self, op: Op<'c>) {
+        let tokens = self.list(op.operands());
+        self.awaits.push((self.code.instrs.len(), op));
+        self.code.instrs.push(Instr::Await(tokens));
     }
 
     /// Reads an operation of a queue.
-    fn group_op(&mut self, op: Op<'c>, completion: &Completion<'c>, at: BlockId) {
+    fn group_op(&mut self, op: Op<'c>, completion: &Completion<'c>) {
         let Some(queue) = completion.queue else { return };
+        let role = if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
+            (self.vocabulary.role)(op)
+        } else {
+            WaitRole::Wait
+        };
         let (writes, reads) = self.fifos(queue);
-        if matches!(completion.effect, GroupEffect::Issue | GroupEffect::Commit) {
-            for (value, fifo) in [(completion.done, writes), (completion.read, reads)] {
-                if let Some(value) = value.filter(|value| self.is_token(*value)) {
-                    let token = self.token(value);
-                    self.push(at, Instr::Issue(fifo, token));
-                    self.has_reads[usize::from(fifo.0 / 2)] |= fifo == reads;
+        let fifos = [
+            (writes, completion.done, completion.waits_for_reads),
+            (reads, completion.read, false),
+        ];
+        for (fifo, token, is_passed_over) in fifos {
+            let token = token.filter(|value| self.is_token(*value));
+            if fifo == reads && !self.with_reads {
+                self.lacks_reads |= token.is_some();
+                continue;
+            }
+            if let Some(value) = token {
+                let token = self.token(value);
+                self.code.instrs.push(Instr::Issue(fifo, token));
+            }
+            match completion.effect {
+                GroupEffect::Commit => self.code.instrs.push(Instr::Commit(fifo)),
+                GroupEffect::Wait if !is_passed_over && role != WaitRole::Await => {
+                    self.code.instrs.push(Instr::Wait(fifo, completion.pending));
                 }
+                _ => {}
             }
         }
-        match completion.effect {
-            GroupEffect::Issue | GroupEffect::None => {}
-            GroupEffect::Commit => {
-                self.push(at, Instr::Commit(writes));
-                self.push(at, Instr::Commit(reads));
-            }
-            GroupEffect::Wait => {
-                let n = u64::from(completion.pending);
-                if !completion.waits_for_reads {
-                    self.push(at, Instr::Wait(writes, n));
-                }
-                self.push(at, Instr::Wait(reads, n));
-                if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
-                    self.await_tokens(op, at);
-                }
-            }
+        if role != WaitRole::Wait {
+            self.await_tokens(op);
         }
     }
 
-    fn other(&mut self, op: Op<'c>, at: BlockId) -> BlockId {
-        if op.num_regions() > 0 {
-            return self.region_op(op, at);
-        }
-        if op.num_results() == 0 {
-            return at;
-        }
-        let results = self.tokens(op.results());
+    /// Reads an operation without regions of which nothing is known but that it may select one of its operands.
+    fn other(&mut self, op: Op<'c>) {
+        let is_token = |value: &Value<'c>| self.is_token(*value);
+        let results: Vec<Value> = op.results().filter(is_token).collect();
         if results.is_empty() {
-            return at;
+            return;
         }
         let selected = selected_values(op).unwrap_or_default();
-        if selected.is_empty() {
-            self.complete.extend(&results);
+        let of = self.list(selected.iter().copied());
+        for result in results {
+            let token = self.token(result);
+            if selected.is_empty() {
+                self.complete.insert(token);
+            }
+            self.code.instrs.push(Instr::Join(token, of));
         }
-        let of = self.tokens(selected.into_iter());
-        for token in results {
-            self.push(at, Instr::Join(token, of.clone()));
-        }
-        at
     }
 
     // Control flow.
 
     fn region_op(&mut self, op: Op<'c>, at: BlockId) -> BlockId {
+        let mark = self.mark();
         let some_threads = matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0);
         let entries = entry_edges(op).filter(|_| !some_threads);
         let trip = entries.as_ref().and_then(|_| constant_trip_count(op));
@@ -284,69 +384,66 @@ impl<'c> Reader<'_, 'c> {
             self.code.trips.push(trip);
             Loop(u32::try_from(self.code.trips.len() - 1).unwrap_or(u32::MAX))
         });
-        let before = (self.code.blocks.len(), self.code.trips.len() - usize::from(counted.is_some()));
-        let after = self.new_block();
-        let params = self.tokens(op.results());
-        self.block(after).params = params;
-        let flow = Flow {
-            op,
-            entries,
-            is_function: false,
-            counted,
+        let params = self.list(op.results());
+        let after = self.new_block(params);
+        let mut flow = Flow {
             after: Some(after),
+            ..self.flow(op, entries, counted)
         };
-        self.regions(&flow);
-        if self.code.blocks[before.0..].iter().all(does_nothing) {
-            // Most control flow has nothing to do with tokens.
-            self.code.blocks.truncate(before.0);
-            self.code.trips.truncate(before.1);
-            return at;
-        }
+        self.add_blocks(&mut flow);
         let mut edges = match &flow.entries {
-            Some(entries) => self.edges(entries, |i| op.region(i).first(), &flow, (at, false)),
-            None => self.anywhere(&flow, at),
+            Some(entries) => self.edges(entries, |i| op.region(i).first(), &flow, false),
+            None => self.anywhere(&flow),
         };
         if let Some(trip) = trip {
             edges.retain(|edge| (edge.kind == EdgeKind::Plain) == (trip == 0));
         }
-        self.block(at).edges = edges;
+        let start = self.start;
+        self.end_block(at, edges);
+        self.read_blocks(&flow);
+        if self.is_plain_since(&mark) {
+            // Most control flow has nothing to do with tokens.
+            self.go_back_to(&mark);
+            self.start = start;
+            return at;
+        }
+        self.start = self.code.instrs.len();
         after
     }
 
-    /// The edges on which control may leave block `at`, which ends with this terminator.
-    fn exits(&mut self, terminator: Option<Op<'c>>, flow: &Flow<'c>, at: BlockId) -> Vec<Edge> {
+    /// The edges on which control may leave the current block, which ends with this terminator.
+    fn exits(&mut self, terminator: Option<Op<'c>>, flow: &Flow<'c>) -> Vec<Edge> {
         let Some(terminator) = terminator else {
-            return self.anywhere(flow, at);
+            return self.anywhere(flow);
         };
         let successors: Vec<ir::Block> = terminator.successors().collect();
         if !successors.is_empty() {
             return match branch_edges(terminator) {
-                Some(edges) => self.edges(&edges, |i| successors.get(i).copied(), flow, (at, false)),
-                None => successors.iter().map(|to| self.blind(*to, at)).collect(),
+                Some(edges) => self.edges(&edges, |i| successors.get(i).copied(), flow, false),
+                None => successors.iter().filter_map(|to| self.blind(*to, flow)).collect(),
             };
         }
         if flow.is_function {
             return vec![Edge {
                 kind: EdgeKind::Plain,
                 to: None,
-                args: Vec::new(),
+                args: Span::default(),
             }];
         }
         let known = flow.entries.as_ref().and_then(|_| region_exit_edges(terminator));
         match known {
-            Some(edges) => self.edges(&edges, |i| flow.op.region(i).first(), flow, (at, true)),
-            None => self.anywhere(flow, at),
+            Some(edges) => self.edges(&edges, |i| flow.op.region(i).first(), flow, true),
+            None => self.anywhere(flow),
         }
     }
 
-    /// Those of `edges`, which begin in block `at`, that constants don't rule out. `leave` says that they end an iteration, if `flow` is a
-    /// loop.
+    /// Those of `edges` from the current block that constants don't rule out. `leave` says that they end an iteration, if `flow` is a loop.
     fn edges(
         &mut self,
         edges: &[control_flow::Edge<'c>],
         block: impl Fn(usize) -> Option<ir::Block<'c>>,
         flow: &Flow<'c>,
-        (at, leave): (BlockId, bool),
+        leave: bool,
     ) -> Vec<Edge> {
         let possible = edges.iter().filter(|edge| edge.possible);
         let edges = possible.map(|edge| {
@@ -354,73 +451,74 @@ impl<'c> Reader<'_, 'c> {
                 EdgeTarget::Index(i) => block(i),
                 EdgeTarget::After => None,
             };
-            let to = inside.map(|block| self.blocks[&block]).or(flow.after);
             let kind = match (flow.counted, inside, leave) {
                 (Some(l), Some(_), false) => EdgeKind::Enter(l),
                 (Some(l), Some(_), true) => EdgeKind::Back(l),
                 (Some(l), None, true) => EdgeKind::Exit(l),
                 _ => EdgeKind::Plain,
             };
-            let targets: Vec<Value> = match inside {
-                Some(block) => block.args().collect(),
-                None => flow.op.results().collect(),
+            let args = match inside {
+                Some(block) => self.bound(&edge.bindings, block.args()),
+                None => self.bound(&edge.bindings, flow.op.results()),
             };
             Edge {
                 kind,
-                to,
-                args: self.bound(&edge.bindings, &targets, at),
+                to: inside.and_then(|block| flow.id(block)).or(flow.after),
+                args,
             }
         });
         edges.collect()
     }
 
-    /// What `bindings`, at the end of block `at`, bind to those of `targets` that are tokens.
-    fn bound(&mut self, bindings: &[(Value<'c>, Value<'c>)], targets: &[Value<'c>], at: BlockId) -> Vec<Token> {
-        let mut args = Vec::new();
+    /// What `bindings` of an edge from the current block bind to those of `targets` that are tokens.
+    fn bound(
+        &mut self,
+        bindings: &[(Value<'c>, Value<'c>)],
+        targets: impl Iterator<Item = Value<'c>>,
+    ) -> Span {
+        let start = self.code.tokens.len();
         // An edge binds values in the order of what it binds them to.
         let mut bindings = bindings.iter();
         for target in targets {
-            if self.is_token(*target) {
-                let bound = bindings.find(|(_, to)| to == target);
+            if self.is_token(target) {
+                let bound = bindings.find(|(_, to)| *to == target);
                 let from = bound.map(|(from, _)| *from).filter(|from| self.is_token(*from));
-                args.push(match from {
+                let token = match from {
                     Some(from) => self.token(from),
-                    None => self.complete(at),
-                });
+                    None => self.complete_token(),
+                };
+                self.code.tokens.push(token);
             }
         }
-        args
+        Span::since(start, &self.code.tokens)
     }
 
     /// A token that nothing known is bound to: what escapes to where it can't be followed is complete by then.
-    fn complete(&mut self, at: BlockId) -> Token {
+    fn complete_token(&mut self) -> Token {
         let token = self.new_token();
-        self.push(at, Instr::Join(token, Vec::new()));
+        self.code.instrs.push(Instr::Join(token, Span::default()));
         token
     }
 
-    /// Edges from block `at` to every region of `flow` and after it.
-    fn anywhere(&mut self, flow: &Flow<'c>, at: BlockId) -> Vec<Edge> {
+    /// Edges from the current block to every region of `flow` and after it.
+    fn anywhere(&mut self, flow: &Flow<'c>) -> Vec<Edge> {
         let blocks: Vec<ir::Block> = flow.op.regions().filter_map(ir::Region::first).collect();
-        let mut edges: Vec<Edge> = blocks.iter().map(|to| self.blind(*to, at)).collect();
-        let args = flow.op.results().filter(|result| self.is_token(*result)).count();
+        let mut edges: Vec<Edge> = blocks.iter().filter_map(|to| self.blind(*to, flow)).collect();
         edges.push(Edge {
             kind: EdgeKind::Plain,
             to: flow.after,
-            args: (0..args).map(|_| self.complete(at)).collect(),
+            args: self.bound(&[], flow.op.results()),
         });
         edges
     }
 
     /// An edge of which nothing is known but where it leads.
-    fn blind(&mut self, to: ir::Block<'c>, at: BlockId) -> Edge {
-        let id = self.blocks[&to];
-        let args = self.block(id).params.len();
-        Edge {
+    fn blind(&mut self, to: ir::Block<'c>, flow: &Flow<'c>) -> Option<Edge> {
+        Some(Edge {
             kind: EdgeKind::Plain,
-            to: Some(id),
-            args: (0..args).map(|_| self.complete(at)).collect(),
-        }
+            to: Some(flow.id(to)?),
+            args: self.bound(&[], to.args()),
+        })
     }
 
     /// Leaves complete tokens out of awaits and joins: where order does not matter (in a graph region), uses may come before definitions.
@@ -428,45 +526,17 @@ impl<'c> Reader<'_, 'c> {
         if self.complete.is_empty() {
             return;
         }
-        for instr in self.code.blocks.iter_mut().flat_map(|block| &mut block.instrs) {
+        for instr in &mut self.code.instrs {
             if let Instr::Await(of) | Instr::Join(_, of) = instr {
-                of.retain(|token| !self.complete.contains(token));
+                let start = self.code.tokens.len();
+                let left = |token: &Token| !self.complete.contains(token);
+                if of.of(&self.code.tokens).iter().all(left) {
+                    continue;
+                }
+                let left: Vec<Token> = of.of(&self.code.tokens).iter().copied().filter(left).collect();
+                self.code.tokens.extend(left);
+                *of = Span::since(start, &self.code.tokens);
             }
         }
     }
-
-    /// Leaves out the FIFOs of reads that no token is of.
-    fn drop_reads_that_nobody_awaits(&mut self) {
-        if self.has_reads.iter().all(|has_reads| *has_reads) {
-            return;
-        }
-        let has_reads = &self.has_reads;
-        let is_used = |fifo: Fifo| fifo.0 % 2 == 0 || has_reads[usize::from(fifo.0 / 2)];
-        let mut moved = Vec::new();
-        for (block, id) in self.code.blocks.iter_mut().zip(0..) {
-            let mut place = 0;
-            let mut kept = 0;
-            block.instrs.retain(|instr| {
-                let keep = match instr {
-                    Instr::Commit(fifo) | Instr::Wait(fifo, _) => is_used(*fifo),
-                    _ => true,
-                };
-                if matches!(instr, Instr::Await(_)) {
-                    moved.push((BlockId(id), place, kept));
-                }
-                place += 1;
-                kept += usize::from(keep);
-                keep
-            });
-        }
-        let awaits = &mut self.awaits;
-        let moved = moved.into_iter().filter_map(|(id, from, to)| Some(((id, to), awaits.remove(&(id, from))?)));
-        let moved: FxHashMap<_, _> = moved.collect();
-        self.awaits = moved;
-    }
-}
-
-/// Returns true if `block` has nothing to do with tokens.
-fn does_nothing(block: &Block) -> bool {
-    block.instrs.is_empty() && block.params.is_empty()
 }

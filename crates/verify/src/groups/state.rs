@@ -4,14 +4,14 @@
 //! operation it is remembered which group of the block it is in. With `c` groups closed since the block began, the operations of
 //! group `g` have age `c - g` (those from before have negative groups), and a wait for `n` completes the groups below `c - n`.
 
-use super::certificate::{Age, Claim};
-use super::code::{Fifo, Instr, Token};
+use super::certificate::{Age, Certificate, Claim};
+use super::code::{Code, Fifo, Instr, Span, Token};
 
 /// A group, counted from the beginning of a block.
 type Group = i64;
 
 /// What is known of one FIFO.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct FifoState {
     /// How many groups were closed in this block.
     closed: Group,
@@ -19,129 +19,167 @@ struct FifoState {
     complete: Group,
 }
 
+/// Where nothing is closed yet, and nothing is known to be complete.
+const BEGINNING: FifoState = FifoState {
+    closed: 0,
+    complete: Group::MIN,
+};
+
+/// What is known of one token.
+#[derive(Clone, Copy, Default)]
+struct TokenState {
+    /// When it was defined: what is not of the current block is not known.
+    block: u32,
+    /// The groups of its operations that may be in flight.
+    groups: Span,
+}
+
 /// What is known at a point of a block.
 pub(super) struct State {
     fifos: Vec<FifoState>,
-    /// By token, the time of the block for which `known` has its groups.
-    valid: Vec<u32>,
-    /// By token, the groups of its operations that may be in flight.
-    known: Vec<Vec<(Fifo, Group)>>,
+    tokens: Vec<TokenState>,
+    groups: Vec<(Fifo, Group)>,
     /// How many blocks were begun.
-    now: u32,
+    block: u32,
 }
 
-/// A place where a token may be in flight that has to be complete.
+/// A token that may be in flight where it has to be complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InFlight {
     /// The token.
     pub token: Token,
-    /// The FIFO and the smallest age of its operations; `None` if nothing is known of the token.
+    /// A FIFO of its operations and their smallest age there; `None` if nothing is known of the token.
     pub operation: Option<(Fifo, Age)>,
 }
 
 impl State {
-    /// Makes room for tokens below `tokens`.
-    pub fn new(tokens: usize) -> Self {
+    /// The state for blocks of `code`, and claims of some tokens.
+    pub fn new(code: &Code, claims: &[Claim]) -> Self {
+        let claimed = claims.iter().map(|claim| claim.token.0 as usize + 1);
+        let tokens = claimed.chain([code.num_tokens()]).max().unwrap_or(0);
+        let fifos = code.instrs.iter().map(|instr| match instr {
+            Instr::Issue(fifo, _) | Instr::Commit(fifo) | Instr::Wait(fifo, _) => usize::from(fifo.0) + 1,
+            _ => 0,
+        });
         Self {
-            fifos: vec![FifoState { closed: 0, complete: Group::MIN }; usize::from(u8::MAX) + 1],
-            valid: vec![0; tokens],
-            known: vec![Vec::new(); tokens],
-            now: 0,
+            fifos: vec![BEGINNING; fifos.max().unwrap_or(0)],
+            tokens: vec![TokenState::default(); tokens],
+            groups: Vec::new(),
+            block: 0,
         }
     }
 
-    /// Begins a block where `claims` hold. Of several claims for a token or a FIFO of it, the first one counts.
-    pub fn begin(&mut self, claims: &[Claim]) {
-        self.now += 1;
-        for fifo in &mut self.fifos {
-            *fifo = FifoState { closed: 0, complete: Group::MIN };
+    /// One more than the largest FIFO of the code.
+    pub fn num_fifos(&self) -> usize {
+        self.fifos.len()
+    }
+
+    /// Begins a block of which nothing is known.
+    pub fn begin(&mut self) {
+        self.block += 1;
+        self.groups.clear();
+        self.fifos.fill(BEGINNING);
+    }
+
+    /// Adds a claim for the beginning of the block. Of several claims for a token or a FIFO of it, the first one counts.
+    pub fn claim(&mut self, token: Token, in_flight: &[(Fifo, Age)]) {
+        if self.is_known(token) {
+            return;
         }
+        let start = self.groups.len();
+        for &(fifo, age) in in_flight {
+            if self.groups[start..].iter().all(|(known, _)| *known != fifo) {
+                self.groups.push((fifo, -Group::from(age)));
+            }
+        }
+        self.define(token, start);
+    }
+
+    /// Adds all claims of a node.
+    pub fn claim_all(&mut self, claims: &[Claim], certificate: &Certificate) {
         for claim in claims {
-            if self.is_known(claim.token) || claim.token.0 as usize >= self.valid.len() {
-                continue;
-            }
-            let mut groups: Vec<(Fifo, Group)> = Vec::with_capacity(claim.in_flight.len());
-            for &(fifo, age) in &claim.in_flight {
-                if groups.iter().all(|(known, _)| *known != fifo) {
-                    // No larger age makes a difference: no function closes so many groups.
-                    groups.push((fifo, -Group::try_from(age).unwrap_or(Group::MAX)));
-                }
-            }
-            self.define(claim.token, groups);
+            self.claim(claim.token, claim.in_flight.of(&certificate.in_flight));
         }
     }
 
     fn is_known(&self, token: Token) -> bool {
-        self.valid.get(token.0 as usize) == Some(&self.now)
+        let state = self.tokens.get(token.0 as usize);
+        state.is_some_and(|state| state.block == self.block)
     }
 
-    fn define(&mut self, token: Token, groups: Vec<(Fifo, Group)>) {
-        self.valid[token.0 as usize] = self.now;
-        self.known[token.0 as usize] = groups;
+    /// Makes the groups since `start` those of `token`.
+    fn define(&mut self, token: Token, start: usize) {
+        let groups = Span::since(start, &self.groups);
+        if let Some(state) = self.tokens.get_mut(token.0 as usize) {
+            *state = TokenState {
+                block: self.block,
+                groups,
+            };
+        }
     }
 
-    /// The operations of `token` that may be in flight, as FIFOs and groups; `None` if nothing is known of it.
-    fn groups(&self, token: Token) -> Option<impl Iterator<Item = (Fifo, Group)>> {
-        let groups = self.is_known(token).then(|| &self.known[token.0 as usize])?;
-        let in_flight = groups.iter().copied();
-        Some(in_flight.filter(|(fifo, group)| *group >= self.fifos[usize::from(fifo.0)].complete))
+    fn fifo(&self, fifo: Fifo) -> FifoState {
+        // No instruction is about a FIFO beyond the end.
+        self.fifos.get(usize::from(fifo.0)).copied().unwrap_or(BEGINNING)
     }
 
-    /// The same, with ages.
+    /// The operations of `token` that may be in flight, as FIFOs and ages; `None` if nothing is known of it.
     pub fn in_flight(&self, token: Token) -> Option<impl Iterator<Item = (Fifo, Age)>> {
-        let age = |(fifo, group): (Fifo, Group)| {
-            let closed = self.fifos[usize::from(fifo.0)].closed;
-            (fifo, Age::try_from(closed.saturating_sub(group)).unwrap_or(0))
-        };
-        Some(self.groups(token)?.map(age))
+        let state = self.tokens.get(token.0 as usize)?;
+        let groups = (state.block == self.block).then(|| state.groups.of(&self.groups))?;
+        Some(groups.iter().filter_map(|&(fifo, group)| {
+            let FifoState { closed, complete } = self.fifo(fifo);
+            (group >= complete).then(|| (fifo, Age::try_from(closed - group).unwrap_or(Age::MAX)))
+        }))
     }
 
     /// Runs an instruction; returns a token that is not known to be complete where it has to be.
-    pub fn run(&mut self, instr: &Instr) -> Result<(), InFlight> {
+    pub fn run(&mut self, instr: Instr, code: &Code) -> Result<(), InFlight> {
         match instr {
             Instr::Issue(fifo, token) => {
-                let open = self.fifos[usize::from(fifo.0)].closed;
-                self.define(*token, vec![(*fifo, open)]);
+                let start = self.groups.len();
+                self.groups.push((fifo, self.fifo(fifo).closed));
+                self.define(token, start);
             }
             Instr::Commit(fifo) => self.fifos[usize::from(fifo.0)].closed += 1,
             Instr::Wait(fifo, n) => {
                 let fifo = &mut self.fifos[usize::from(fifo.0)];
-                let n = Group::try_from(*n).unwrap_or(Group::MAX);
-                fifo.complete = fifo.complete.max(fifo.closed.saturating_sub(n));
+                fifo.complete = fifo.complete.max(fifo.closed - Group::from(n));
             }
             Instr::Await(tokens) => {
-                for &token in tokens {
-                    let Some(mut in_flight) = self.in_flight(token) else {
-                        return Err(InFlight { token, operation: None });
-                    };
-                    if let Some(operation) = in_flight.next() {
-                        return Err(InFlight { token, operation: Some(operation) });
+                for &token in tokens.of(&code.tokens) {
+                    let known = self.in_flight(token).map(|mut in_flight| in_flight.next());
+                    if known != Some(None) {
+                        let operation = known.flatten();
+                        return Err(InFlight { token, operation });
                     }
                 }
             }
-            Instr::Join(token, of) => self.join(*token, of),
+            Instr::Join(token, of) => self.join(token, of.of(&code.tokens)),
         }
         Ok(())
     }
 
     fn join(&mut self, token: Token, of: &[Token]) {
-        let mut all: Vec<(Fifo, Group)> = Vec::new();
-        for &token in of {
-            let Some(groups) = self.groups(token) else {
-                all.clear();
-                break;
-            };
-            for (fifo, group) in groups {
-                match all.iter_mut().find(|(known, _)| *known == fifo) {
+        if !of.iter().all(|token| self.is_known(*token)) {
+            if let Some(state) = self.tokens.get_mut(token.0 as usize) {
+                state.block = 0;
+            }
+            return;
+        }
+        let start = self.groups.len();
+        for from in of {
+            for i in 0..self.tokens[from.0 as usize].groups.of(&self.groups).len() {
+                let (fifo, group) = self.tokens[from.0 as usize].groups.of(&self.groups)[i];
+                if group < self.fifo(fifo).complete {
+                    continue;
+                }
+                match self.groups[start..].iter_mut().find(|(known, _)| *known == fifo) {
                     Some((_, youngest)) => *youngest = group.max(*youngest),
-                    None => all.push((fifo, group)),
+                    None => self.groups.push((fifo, group)),
                 }
             }
         }
-        if of.iter().all(|token| self.is_known(*token)) {
-            self.define(token, all);
-        } else if let Some(valid) = self.valid.get_mut(token.0 as usize) {
-            *valid = 0;
-        }
+        self.define(token, start);
     }
 }

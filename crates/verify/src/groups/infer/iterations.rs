@@ -3,45 +3,45 @@
 //! The body of such a loop is solved for one iteration after the other, until the state at its beginning is one that was there before:
 //! from there on, iterations take turns. Loops inside are solved for each iteration anew.
 
-use super::liveness::Liveness;
-use super::{Claims, meet, reverse_postorder, step, with_any_trip_count};
-use crate::groups::certificate::{Certificate, Iterations, Node, NodeId};
-use crate::groups::code::{BlockId, Code, EdgeKind, Loop};
-use crate::groups::state::State;
+use super::order::reverse_postorder;
+use super::{Known, Steps, UNKNOWN};
+use crate::groups::certificate::{Certificate, Iterations, NodeId};
+use crate::groups::code::{BlockId, EdgeKind, Loop};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many iterations are told apart. Ages are few, so that states come back long before, unless many tokens change places.
 const MOST: usize = 1 << 12;
 
-/// The certificate of `code` with iterations; the one without them if a loop has too many that differ.
-pub(super) fn with_iterations(code: &Code, live: &Liveness) -> Certificate {
-    let mut solver = Solver {
-        code,
-        live,
-        order: reverse_postorder(code),
-        state: State::new(code.num_tokens()),
+/// The certificate with iterations; `None` if a loop has too many that differ.
+pub(super) fn with_iterations(steps: &mut Steps) -> Option<Certificate> {
+    let order = reverse_postorder(steps.code);
+    let entry = vec![UNKNOWN; steps.row(BlockId(0)).len()];
+    let whole = Solver { steps, order }.solve(None, BlockId(0), entry)?;
+    let mut writer = Writer {
+        steps,
+        certificate: Certificate::default(),
     };
-    let Some(whole) = solver.solve(None, BlockId(0), Vec::new()) else {
-        return with_any_trip_count(code, live);
-    };
-    let mut writer = Writer { code, nodes: Vec::new() };
     let places = writer.number(&whole, &mut Vec::new());
     writer.connect(&whole, &places, None);
-    Certificate { nodes: writer.nodes }
+    Some(writer.certificate)
 }
+
+/// What is known at the beginning of a block.
+type Row = Vec<Known>;
 
 /// What is known in one iteration of a loop, or in the function outside of all of them.
 #[derive(Default)]
 struct Body {
-    /// What holds at the beginning of each block, but those inside of inner loops.
-    claims: FxHashMap<BlockId, Claims>,
+    /// At the beginning of each block, but those inside of inner loops.
+    rows: BTreeMap<BlockId, Row>,
     /// Inner loops, by the block that is entered first.
-    inner: FxHashMap<BlockId, Iterated>,
+    inner: BTreeMap<BlockId, Iterated>,
     /// What is handed to the next iteration.
-    back: Option<Claims>,
+    back: BTreeMap<BlockId, Row>,
     /// What is handed out of the loop.
-    exits: FxHashMap<BlockId, Option<Claims>>,
+    exits: BTreeMap<BlockId, Row>,
 }
 
 /// The iterations of a loop.
@@ -55,83 +55,87 @@ struct Iterated {
 impl Iterated {
     /// The iterations that body `i` is for.
     fn iterations(&self, i: usize) -> Iterations {
-        let step = self.again.filter(|&again| again <= i).map_or(0, |again| self.bodies.len() - again);
+        let again = self.again.filter(|&again| again <= i);
         Iterations {
             first: i as u64,
-            step: step as u64,
+            step: again.map_or(0, |again| (self.bodies.len() - again) as u64),
         }
+    }
+
+    /// Returns true if body `i` is for the last of `trip` iterations.
+    fn is_last(&self, i: usize, trip: u64) -> bool {
+        trip.checked_sub(1)
+            .is_some_and(|last| self.iterations(i).contain(last))
     }
 }
 
-struct Solver<'a> {
-    code: &'a Code,
-    live: &'a Liveness,
-    order: Vec<usize>,
-    state: State,
+struct Solver<'a, 'c> {
+    steps: &'a mut Steps<'c>,
+    order: Vec<u32>,
 }
 
-impl Solver<'_> {
-    /// Solves an iteration of `scope` that begins with `start`; `None` if a loop has too many iterations, or is entered or left in an
-    /// unusual way.
-    fn solve(&mut self, scope: Option<Loop>, start: BlockId, claims: Claims) -> Option<Body> {
+impl Solver<'_, '_> {
+    /// Solves an iteration of `scope` that begins with `start`; `None` if a loop has too many iterations, or is left in an unusual way.
+    fn solve(&mut self, scope: Option<Loop>, start: BlockId, row: Row) -> Option<Body> {
         let mut body = Body::default();
-        let mut entered: FxHashMap<BlockId, (Loop, Option<Claims>)> = FxHashMap::default();
-        body.claims.insert(start, claims);
-        let mut work = BTreeSet::from([(self.order[start.0 as usize], start)]);
+        let mut entered: BTreeMap<BlockId, Row> = BTreeMap::new();
+        let mut loops: BTreeMap<BlockId, Loop> = BTreeMap::new();
+        body.rows.insert(start, row);
+        let mut work = BTreeSet::from([self.place(start)]);
         while let Some((_, id)) = work.pop_first() {
-            let mut arrivals = Vec::new();
-            if let Some((l, Some(claims))) = entered.get(&id) {
-                let iterated = self.iterate(*l, id, claims.clone())?;
-                let exits = self.exits(&iterated);
-                arrivals.extend(exits.into_iter().map(|(to, claims)| (EdgeKind::Plain, to, claims)));
+            if let Some(&l) = loops.get(&id) {
+                let iterated = self.iterate(l, id, entered[&id].clone())?;
+                for (to, row) in self.exits(&iterated) {
+                    if meet(&mut body.rows, to, row) {
+                        work.insert(self.place(to));
+                    }
+                }
                 body.inner.insert(id, iterated);
-            } else if let Some(claims) = body.claims.get(&id).cloned() {
-                let arrived = step(self.code, self.live, id, &claims, &mut self.state);
-                let edges = self.code.blocks[id.0 as usize].edges.iter().zip(arrived);
-                arrivals.extend(edges.filter_map(|(edge, (to, claims))| Some((edge.kind, to?, claims))));
+                continue;
             }
-            for (kind, to, arrived) in arrivals {
-                let news = match kind {
-                    EdgeKind::Enter(l) => {
-                        let (_, known) = entered.entry(to).or_insert((l, None));
-                        meet(known, arrived)
-                    }
-                    EdgeKind::Back(l) if scope == Some(l) => {
-                        meet(&mut body.back, arrived);
-                        false
-                    }
-                    EdgeKind::Exit(l) if scope == Some(l) => {
-                        meet(body.exits.entry(to).or_default(), arrived);
-                        false
-                    }
-                    EdgeKind::Back(_) | EdgeKind::Exit(_) => return None,
-                    EdgeKind::Plain if to.0 == 0 => false,
-                    EdgeKind::Plain => {
-                        let mut known = body.claims.remove(&to);
-                        let news = meet(&mut known, arrived);
-                        body.claims.extend(known.map(|known| (to, known)));
-                        news
-                    }
+            self.steps.run(id, &body.rows[&id]);
+            for edge in self.steps.edges(id) {
+                let Some(to) = edge.to.filter(|_| edge.kind.may_be_taken(self.steps.code)) else {
+                    continue;
                 };
-                if news {
-                    work.insert((self.order[to.0 as usize], to));
+                let (rows, is_next) = match edge.kind {
+                    EdgeKind::Plain => (&mut body.rows, to.0 != 0),
+                    EdgeKind::Enter(l) => {
+                        loops.insert(to, l);
+                        (&mut entered, true)
+                    }
+                    EdgeKind::Back(l) if scope == Some(l) => (&mut body.back, false),
+                    EdgeKind::Exit(l) if scope == Some(l) => (&mut body.exits, false),
+                    EdgeKind::Back(_) | EdgeKind::Exit(_) => return None,
+                };
+                let (row, is_first) = match rows.entry(to) {
+                    Entry::Occupied(row) => (row.into_mut(), false),
+                    Entry::Vacant(row) => (row.insert(vec![UNKNOWN; self.steps.row(to).len()]), true),
+                };
+                if self.steps.arrive(edge, to, row, is_first) && is_next {
+                    work.insert(self.place(to));
                 }
             }
         }
         Some(body)
     }
 
+    /// Where `block` is in the order in which blocks are run.
+    fn place(&self, block: BlockId) -> (u32, BlockId) {
+        (self.order[block.0 as usize], block)
+    }
+
     /// Solves the iterations of `l`, which is entered at `start`.
-    fn iterate(&mut self, l: Loop, start: BlockId, claims: Claims) -> Option<Iterated> {
-        let trip = self.code.trip(l)?;
-        let mut seen: FxHashMap<Vec<u64>, usize> = FxHashMap::default();
+    fn iterate(&mut self, l: Loop, start: BlockId, row: Row) -> Option<Iterated> {
+        let trip = self.steps.code.trip(l)?;
+        let mut seen: FxHashMap<Row, usize> = FxHashMap::default();
         let mut iterated = Iterated {
             l,
             bodies: Vec::new(),
             again: None,
         };
-        let mut next = Some(claims);
-        while let Some(claims) = next.take() {
+        let mut next = Some(row);
+        while let Some(row) = next.take() {
             let i = iterated.bodies.len();
             if i as u64 == trip {
                 break;
@@ -139,45 +143,47 @@ impl Solver<'_> {
             if i == MOST {
                 return None;
             }
-            if let Some(&before) = seen.get(&key(&claims)) {
+            if let Some(&before) = seen.get(&row) {
                 iterated.again = Some(before);
                 break;
             }
-            seen.insert(key(&claims), i);
-            let body = self.solve(Some(l), start, claims)?;
-            next.clone_from(&body.back);
+            seen.insert(row.clone(), i);
+            let body = self.solve(Some(l), start, row)?;
+            next = body.back.get(&start).cloned();
             iterated.bodies.push(body);
         }
         Some(iterated)
     }
 
     /// What is handed out of a loop.
-    fn exits(&self, iterated: &Iterated) -> Vec<(BlockId, Claims)> {
-        let last = self.code.trip(iterated.l).and_then(|trip| trip.checked_sub(1));
-        let is_last = |i: &usize| last.is_some_and(|last| iterated.iterations(*i).contain(last));
-        let body = (0..iterated.bodies.len()).find(is_last);
-        let exits = body.into_iter().flat_map(|i| &iterated.bodies[i].exits);
-        let mut exits: Vec<_> = exits
-            .filter_map(|(to, claims)| Some((*to, claims.clone()?)))
-            .collect();
-        exits.sort_unstable_by_key(|(to, _)| *to);
-        exits
+    fn exits(&self, iterated: &Iterated) -> BTreeMap<BlockId, Row> {
+        let trip = self.steps.code.trip(iterated.l).unwrap_or(0);
+        let last = (0..iterated.bodies.len()).find(|i| iterated.is_last(*i, trip));
+        last.map_or_else(BTreeMap::new, |i| iterated.bodies[i].exits.clone())
     }
 }
 
-/// Claims as numbers that can be looked up.
-fn key(claims: &Claims) -> Vec<u64> {
-    let of_claim = |claim: &crate::groups::certificate::Claim| {
-        let ages: Vec<u64> = claim.in_flight.iter().flat_map(|(fifo, age)| [u64::from(fifo.0), *age]).collect();
-        [u64::from(claim.token.0), ages.len() as u64].into_iter().chain(ages)
+/// Makes `row` part of what is known where paths meet; returns true if that changed it.
+fn meet(rows: &mut BTreeMap<BlockId, Row>, block: BlockId, row: Row) -> bool {
+    let known = match rows.entry(block) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(place) => {
+            place.insert(row);
+            return true;
+        }
     };
-    claims.iter().flat_map(of_claim).collect()
+    let mut changed = false;
+    for (known, arrived) in known.iter_mut().zip(row) {
+        changed |= arrived < *known;
+        *known = arrived.min(*known);
+    }
+    changed
 }
 
 /// The nodes of a [`Body`], and of the loops inside of it.
 struct Places {
-    nodes: FxHashMap<BlockId, NodeId>,
-    inner: FxHashMap<BlockId, Vec<Places>>,
+    nodes: BTreeMap<BlockId, NodeId>,
+    inner: BTreeMap<BlockId, Vec<Places>>,
 }
 
 /// Where edges out of an iteration lead.
@@ -189,70 +195,57 @@ struct Around<'a> {
     outside: Option<&'a Places>,
 }
 
-struct Writer<'a> {
-    code: &'a Code,
-    nodes: Vec<Node>,
+struct Writer<'a, 'c> {
+    steps: &'a mut Steps<'c>,
+    certificate: Certificate,
 }
 
-impl Writer<'_> {
+impl Writer<'_, '_> {
     /// Adds the nodes of `body`, without their successors.
     fn number(&mut self, body: &Body, context: &mut Vec<(Loop, Iterations)>) -> Places {
-        let mut blocks: Vec<BlockId> = body.claims.keys().copied().collect();
-        blocks.sort_unstable();
-        let mut places = Places {
-            nodes: FxHashMap::default(),
-            inner: FxHashMap::default(),
-        };
-        for block in blocks {
-            let node = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-            places.nodes.insert(block, node);
-            self.nodes.push(Node {
-                block,
-                context: context.clone(),
-                claims: body.claims[&block].clone(),
-                successors: Vec::new(),
-            });
+        let mut nodes = BTreeMap::new();
+        for (&block, row) in &body.rows {
+            let node = self
+                .steps
+                .add_node(&mut self.certificate, block, context.clone(), row);
+            nodes.insert(block, node);
         }
-        let mut loops: Vec<BlockId> = body.inner.keys().copied().collect();
-        loops.sort_unstable();
-        for start in loops {
-            let iterated = &body.inner[&start];
+        let mut inner = BTreeMap::new();
+        for (&start, iterated) in &body.inner {
             let mut iterations = Vec::new();
             for (i, inner) in iterated.bodies.iter().enumerate() {
                 context.push((iterated.l, iterated.iterations(i)));
                 iterations.push(self.number(inner, context));
                 context.pop();
             }
-            places.inner.insert(start, iterations);
+            inner.insert(start, iterations);
         }
-        places
+        Places { nodes, inner }
     }
 
     /// Says where the edges of the nodes of `body` lead.
     fn connect(&mut self, body: &Body, places: &Places, around: Option<&Around>) {
-        for (block, node) in &places.nodes {
-            let edges = self.code.blocks[block.0 as usize].edges.iter();
-            let successors = edges.map(|edge| {
-                let to = edge.to?;
-                match edge.kind {
-                    EdgeKind::Plain => places.nodes.get(&to).copied(),
-                    EdgeKind::Enter(_) => places.inner.get(&to)?.first()?.nodes.get(&to).copied(),
-                    EdgeKind::Back(l) => around.filter(|around| around.l == l)?.next?.nodes.get(&to).copied(),
-                    EdgeKind::Exit(l) => around.filter(|around| around.l == l)?.outside?.nodes.get(&to).copied(),
-                }
+        for &node in places.nodes.values() {
+            self.steps.connect(&mut self.certificate, node, |edge, to| {
+                let around = |l: Loop| around.filter(|around| around.l == l);
+                let places = match edge.kind {
+                    EdgeKind::Plain => Some(places),
+                    EdgeKind::Enter(_) => places.inner.get(&to)?.first(),
+                    EdgeKind::Back(l) => around(l)?.next,
+                    EdgeKind::Exit(l) => around(l)?.outside,
+                };
+                places?.nodes.get(&to).copied()
             });
-            self.nodes[node.0 as usize].successors = successors.collect();
         }
         for (start, iterations) in &places.inner {
             let iterated = &body.inner[start];
-            let last = self.code.trip(iterated.l).and_then(|trip| trip.checked_sub(1));
+            let trip = self.steps.code.trip(iterated.l).unwrap_or(0);
             for (i, inner) in iterated.bodies.iter().enumerate() {
-                let these = iterated.iterations(i);
                 let next = iterations.get(i + 1).or_else(|| iterations.get(iterated.again?));
                 let around = Around {
                     l: iterated.l,
-                    next: next.filter(|_| last.is_some_and(|last| these.first < last)),
-                    outside: last.filter(|last| these.contain(*last)).map(|_| places),
+                    next: next.filter(|_| i as u64 + 1 < trip),
+                    outside: iterated.is_last(i, trip).then_some(places),
                 };
                 self.connect(inner, &iterations[i], Some(&around));
             }

@@ -1,0 +1,73 @@
+//! The order in which blocks are run.
+
+use crate::groups::code::{BlockId, Code};
+
+/// The place of each block in a reverse postorder; blocks that are not reached are last.
+pub(super) fn reverse_postorder(code: &Code) -> Vec<u32> {
+    let mut order = vec![u32::MAX; code.blocks.len()];
+    let mut seen = vec![false; code.blocks.len()];
+    let mut postorder = Vec::new();
+    let mut stack = vec![(0, code.blocks[0].edges.of(&code.edges).iter())];
+    seen[0] = true;
+    while let Some((b, edges)) = stack.last_mut() {
+        match edges.next().map(|edge| edge.to) {
+            None => {
+                postorder.push(*b);
+                stack.pop();
+            }
+            Some(Some(to)) if !std::mem::replace(&mut seen[to.0 as usize], true) => {
+                stack.push((
+                    to.0 as usize,
+                    code.blocks[to.0 as usize].edges.of(&code.edges).iter(),
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    for (b, place) in postorder.into_iter().rev().zip(0..) {
+        order[b] = place;
+    }
+    order
+}
+
+/// Blocks to be run: the first in order is next.
+pub(super) struct Worklist {
+    order: Vec<u32>,
+    /// By place in the order, the block.
+    blocks: Vec<BlockId>,
+    /// By place in the order, whether the block is to be run.
+    waiting: Vec<bool>,
+    /// No block before this place is to be run.
+    next: usize,
+}
+
+impl Worklist {
+    pub fn new(order: Vec<u32>) -> Self {
+        let mut blocks: Vec<(u32, BlockId)> = order.iter().copied().zip((0..).map(BlockId)).collect();
+        blocks.retain(|(place, _)| *place != u32::MAX);
+        blocks.sort_unstable();
+        Self {
+            order,
+            waiting: vec![false; blocks.len()],
+            blocks: blocks.into_iter().map(|(_, block)| block).collect(),
+            next: 0,
+        }
+    }
+
+    pub fn insert(&mut self, block: BlockId) {
+        let place = self.order[block.0 as usize] as usize;
+        self.waiting[place] = true;
+        self.next = self.next.min(place);
+    }
+
+    pub fn pop(&mut self) -> Option<BlockId> {
+        let rest = self.waiting.get(self.next..)?;
+        let Some(distance) = rest.iter().position(|waiting| *waiting) else {
+            self.next = self.waiting.len();
+            return None;
+        };
+        self.next += distance;
+        self.waiting[self.next] = false;
+        Some(self.blocks[self.next])
+    }
+}
