@@ -78,10 +78,10 @@ Definition impossible (ns : list nat) (ctx : list (loop * progression)) (k : kin
 
 (* Claims. *)
 
-Definition remove (t : token) (cl : list claim) : list claim :=
+Definition remove {A} (t : nat) (cl : list (nat * A)) : list (nat * A) :=
   filter (fun c => negb (fst c =? t)) cl.
 
-Definition set (t : token) (gs : ages) (cl : list claim) : list claim := (t, gs) :: remove t cl.
+Definition set {A} (t : nat) (v : A) (cl : list (nat * A)) : list (nat * A) := (t, v) :: remove t cl.
 
 Definition map_ages (f : ages -> ages) (cl : list claim) : list claim :=
   map (fun c => (fst c, f (snd c))) cl.

@@ -41,14 +41,14 @@ Proof.
   destruct (Nat.eqb_spec k' k); intros H; [injection H as ->; subst; auto|auto].
 Qed.
 
-Lemma lookup_remove t t' cls : lookup t' (remove t cls) = if t' =? t then None else lookup t' cls.
+Lemma lookup_remove {A} t t' (cls : list (nat * A)) : lookup t' (remove t cls) = if t' =? t then None else lookup t' cls.
 Proof.
   induction cls as [|[u gs] cls IH]; cbn; [destruct (t' =? t); auto|].
   unfold remove in IH. destruct (Nat.eqb_spec u t); cbn; rewrite IH; destruct (Nat.eqb_spec t' t); auto;
     destruct (Nat.eqb_spec u t'); congruence.
 Qed.
 
-Lemma lookup_set t gs t' cls : lookup t' (set t gs cls) = if t' =? t then Some gs else lookup t' cls.
+Lemma lookup_set {A} t (v : A) t' cls : lookup t' (set t v cls) = if t' =? t then Some v else lookup t' cls.
 Proof.
   unfold set; cbn [lookup]. rewrite lookup_remove, (Nat.eqb_sym t t'). destruct (t' =? t); auto.
 Qed.
