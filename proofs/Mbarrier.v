@@ -9,16 +9,22 @@ Import ListNotations.
 
 Definition barrier := nat.
 Definition token := nat.
+Definition register := nat.
 
 Notation update := Machine.update.
 
 (* Code. *)
 
+(* The parity for which a wait waits. *)
+Inductive operand := Bit (v : bool) | Reg (r : register).
+
 Inductive instr :=
   | Load (b : barrier) (t : token) (n : nat) (* t names a new load, which completes n bytes on b *)
   | Expect (b : barrier) (n : nat) (* mbarrier.expect_tx *)
   | Arrive (b : barrier) (* mbarrier.arrive; arrive.expect_tx is Expect and Arrive *)
-  | TryWait (b : barrier) (parity : bool) (* a loop of mbarrier.try_wait.parity; true is 1 *)
+  | TryWait (b : barrier) (o : operand) (* a loop of mbarrier.try_wait.parity; true is 1 *)
+  | SetReg (r : register) (v : bool)
+  | FlipReg (r : register)
   | Await (ts : list token) (* where the loads of ts must have landed; no effect *)
   | Join (t : token) (ts : list token). (* t names the loads of all of ts *)
 
@@ -46,6 +52,7 @@ Record load := InFlight {
 Record state := State {
   at_block : nat;
   rest : list instr;
+  regs : register -> bool;
   barriers : barrier -> phase_state;
   loads : list load;
   env : token -> list nat }.
@@ -56,54 +63,63 @@ Record state := State {
 Definition settle (n : nat) (s : phase_state) : phase_state :=
   if (pending s =? 0) && (tx s =? 0)%Z then Phase (S (phase s)) n 0 else s.
 
+Definition operand_value (rs : register -> bool) (o : operand) : bool :=
+  match o with Bit v => v | Reg r => rs r end.
+
 (* A load may complete any of its bytes at any time. *)
 Inductive complete (p : code) : state -> state -> Prop :=
-  | Complete blk is_ bs e before b k n after :
+  | Complete blk is_ rs bs e before b k n after :
       0 < k ->
       complete p
-        (State blk is_ bs (before ++ InFlight b (k + n) :: after) e)
-        (State blk is_
+        (State blk is_ rs bs (before ++ InFlight b (k + n) :: after) e)
+        (State blk is_ rs
           (update bs b (settle (count p b) (Phase (phase (bs b)) (pending (bs b)) (tx (bs b) - Z.of_nat k))))
           (before ++ InFlight b n :: after) e).
 
 Inductive run_instr (p : code) : instr -> state -> state -> Prop :=
-  | RunLoad b t n blk is_ bs ls e :
+  | RunLoad b t n blk is_ rs bs ls e :
       run_instr p (Load b t n)
-        (State blk (Load b t n :: is_) bs ls e)
-        (State blk is_ bs (ls ++ [InFlight b n]) (update e t [length ls]))
-  | RunExpect b n blk is_ bs ls e :
+        (State blk (Load b t n :: is_) rs bs ls e)
+        (State blk is_ rs bs (ls ++ [InFlight b n]) (update e t [length ls]))
+  | RunExpect b n blk is_ rs bs ls e :
       run_instr p (Expect b n)
-        (State blk (Expect b n :: is_) bs ls e)
-        (State blk is_
+        (State blk (Expect b n :: is_) rs bs ls e)
+        (State blk is_ rs
           (update bs b (settle (count p b) (Phase (phase (bs b)) (pending (bs b)) (tx (bs b) + Z.of_nat n)))) ls e)
-  | RunArrive b blk is_ bs ls e :
+  | RunArrive b blk is_ rs bs ls e :
       run_instr p (Arrive b)
-        (State blk (Arrive b :: is_) bs ls e)
-        (State blk is_
+        (State blk (Arrive b :: is_) rs bs ls e)
+        (State blk is_ rs
           (update bs b (settle (count p b) (Phase (phase (bs b)) (pred (pending (bs b))) (tx (bs b))))) ls e)
-  | RunTryWait b parity blk is_ bs ls e :
+  | RunTryWait b o blk is_ rs bs ls e :
       (* The phase of this parity is complete: the one that is not has the other. *)
-      Nat.odd (phase (bs b)) <> parity ->
-      run_instr p (TryWait b parity) (State blk (TryWait b parity :: is_) bs ls e) (State blk is_ bs ls e)
-  | RunAwait ts blk is_ bs ls e :
-      run_instr p (Await ts) (State blk (Await ts :: is_) bs ls e) (State blk is_ bs ls e)
-  | RunJoin t ts blk is_ bs ls e :
+      Nat.odd (phase (bs b)) <> operand_value rs o ->
+      run_instr p (TryWait b o) (State blk (TryWait b o :: is_) rs bs ls e) (State blk is_ rs bs ls e)
+  | RunSetReg r v blk is_ rs bs ls e :
+      run_instr p (SetReg r v) (State blk (SetReg r v :: is_) rs bs ls e) (State blk is_ (update rs r v) bs ls e)
+  | RunFlipReg r blk is_ rs bs ls e :
+      run_instr p (FlipReg r)
+        (State blk (FlipReg r :: is_) rs bs ls e) (State blk is_ (update rs r (negb (rs r))) bs ls e)
+  | RunAwait ts blk is_ rs bs ls e :
+      run_instr p (Await ts) (State blk (Await ts :: is_) rs bs ls e) (State blk is_ rs bs ls e)
+  | RunJoin t ts blk is_ rs bs ls e :
       run_instr p (Join t ts)
-        (State blk (Join t ts :: is_) bs ls e)
-        (State blk is_ bs ls (update e t (flat_map e ts))).
+        (State blk (Join t ts :: is_) rs bs ls e)
+        (State blk is_ rs bs ls (update e t (flat_map e ts))).
 
 Inductive take_edge (p : code) : state -> state -> Prop :=
-  | TakeEdge b blk b' blk' bs ls e :
+  | TakeEdge b blk b' blk' rs bs ls e :
       nth_error (blocks p) b = Some blk ->
       In b' (targets blk) ->
       nth_error (blocks p) b' = Some blk' ->
-      take_edge p (State b [] bs ls e) (State b' (instrs blk') bs ls e).
+      take_edge p (State b [] rs bs ls e) (State b' (instrs blk') rs bs ls e).
 
 Inductive step (p : code) : state -> state -> Prop :=
   | StepComplete st st' : complete p st st' -> step p st st'
   | StepInstr i st st' : run_instr p i st st' -> step p st st'
   | StepEdge st st' : take_edge p st st' -> step p st st'.
 
+(* Nothing is known of registers and tokens at the entry. *)
 Definition initial (p : code) (st : state) : Prop :=
   at_block st = 0 /\
   (exists blk, nth_error (blocks p) 0 = Some blk /\ rest st = instrs blk) /\
@@ -130,6 +146,6 @@ Definition arrivals_are_pending (p : code) : Prop :=
 
 (* A wait ends once enough of the loads in flight have landed. *)
 Definition waits_end (p : code) : Prop :=
-  forall st b parity is_,
-    reachable p st -> rest st = TryWait b parity :: is_ ->
-    exists st' st'', clos_refl_trans _ (complete p) st st' /\ run_instr p (TryWait b parity) st' st''.
+  forall st b o is_,
+    reachable p st -> rest st = TryWait b o :: is_ ->
+    exists st' st'', clos_refl_trans _ (complete p) st st' /\ run_instr p (TryWait b o) st' st''.
