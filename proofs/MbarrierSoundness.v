@@ -289,7 +289,7 @@ Lemma check_edges_in cert k bs ss b :
   check_edges cert k bs ss = true -> In b bs -> exists s, check_edge cert k b s = true.
 Proof.
   revert ss. induction bs as [|b' bs IH]; intros [|s ss]; cbn; try discriminate; [intros _ []|].
-  rewrite andb_true_iff. intros [Hb Hbs] [->|H]; eauto.
+  rewrite andb_true_iff. intros [Hb Hbs] [->|H]; [now exists s|now apply IH with ss].
 Qed.
 
 Lemma node_described p cert nd st blk :

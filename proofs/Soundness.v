@@ -265,7 +265,7 @@ Lemma check_edges_in p cert ctx cls es ss e :
   check_edges p cert ctx cls es ss = true -> In e es -> exists s, check_edge p cert ctx cls e s = true.
 Proof.
   revert ss. induction es as [|e' es IH]; intros [|s ss]; cbn; try discriminate; [intros _ []|].
-  rewrite andb_true_iff. intros [He Hes] [->|H]; eauto.
+  rewrite andb_true_iff. intros [He Hes] [->|H]; [now exists s|now apply IH with ss].
 Qed.
 
 Lemma check_nodes p cert : check p cert = true -> forall nd, In nd cert -> check_node p cert nd = true.
