@@ -19,7 +19,7 @@ let numbers line =
   String.map (function '\t' | '\r' -> ' ' | c -> c) line
   |> String.split_on_char ' '
   |> List.filter (fun word -> word <> "")
-  |> List.map number
+  |> List.rev_map number |> List.rev (* List.map would overflow the stack. *)
 
 let next input =
   match !input with
