@@ -78,10 +78,27 @@ fn same_step(a: &Item, b: &Item) -> bool {
         _ => true,
     };
     let same_kind = match (a, b) {
-        (Item::Issue { site, queue, .. }, Item::Issue { site: s, queue: q, .. }) => (site, queue) == (s, q),
+        (
+            Item::Issue { site, queue, .. },
+            Item::Issue {
+                site: s, queue: q, ..
+            },
+        ) => (site, queue) == (s, q),
         (Item::Commit { queue, .. }, Item::Commit { queue: q, .. }) => queue == q,
-        (Item::Wait { queue, n, read }, Item::Wait { queue: q, n: m, read: r }) => (queue, n, read) == (q, m, r),
-        (Item::Await { site, covered, .. }, Item::Await { site: s, covered: c, .. }) => (site, covered) == (s, c),
+        (
+            Item::Wait { queue, n, read },
+            Item::Wait {
+                queue: q,
+                n: m,
+                read: r,
+            },
+        ) => (queue, n, read) == (q, m, r),
+        (
+            Item::Await { site, covered, .. },
+            Item::Await {
+                site: s, covered: c, ..
+            },
+        ) => (site, covered) == (s, c),
         (Item::Repeat(a), Item::Repeat(b)) => (a.id, a.trip) == (b.id, b.trip),
         (Item::Point(_), Item::Point(_)) | (Item::Nested(_), Item::Nested(_)) => true,
         _ => false,

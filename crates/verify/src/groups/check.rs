@@ -96,7 +96,7 @@ fn check_node(code: &Code, certificate: &Certificate, node: &Node, state: &mut S
     }
     for (i, (edge, successor)) in edges.iter().zip(successors).enumerate() {
         let follows = match (edge.to, successor) {
-            (None, successor) => successor.is_none() && counts_known_loops(code, edge),
+            (None, successor) => successor.is_none(),
             (Some(_), None) => is_impossible(code, node, edge),
             (Some(to), Some(successor)) => {
                 let target = certificate.nodes.get(successor.0 as usize);
@@ -109,14 +109,6 @@ fn check_node(code: &Code, certificate: &Certificate, node: &Node, state: &mut S
         }
     }
     Ok(())
-}
-
-/// Returns true if the loop that `edge` belongs to, if any, is one of the code.
-fn counts_known_loops(code: &Code, edge: &Edge) -> bool {
-    match edge.kind {
-        EdgeKind::Plain => true,
-        EdgeKind::Enter(l) | EdgeKind::Back(l) | EdgeKind::Exit(l) => code.trip(l).is_some(),
-    }
 }
 
 /// The iterations of `l` that `node` is for; `None` if it is for any. Of several entries, the first one counts.
@@ -157,8 +149,7 @@ fn leads_to(
         return false;
     };
     let (params, args) = (block.params.of(&code.tokens), edge.args.of(&code.tokens));
-    counts_known_loops(code, edge)
-        && args.len() == params.len()
+    args.len() == params.len()
         && counters_follow(node, edge, target)
         && claims_follow(certificate, state, &Bound::new(params, args), target)
 }

@@ -81,18 +81,14 @@ impl State {
         self.fifos.fill(BEGINNING);
     }
 
-    /// Adds a claim for the beginning of the block. Of several claims for a token or a FIFO of it, the first one counts.
+    /// Adds a claim for the beginning of the block. Of several claims for a token, the first one counts.
     pub fn claim(&mut self, token: Token, in_flight: &[(Fifo, Age)]) {
-        if self.is_known(token) {
-            return;
+        if !self.is_known(token) {
+            let start = self.groups.len();
+            let groups = in_flight.iter().map(|&(fifo, age)| (fifo, -Group::from(age)));
+            self.groups.extend(groups);
+            self.define(token, start);
         }
-        let start = self.groups.len();
-        for &(fifo, age) in in_flight {
-            if self.groups[start..].iter().all(|(known, _)| *known != fifo) {
-                self.groups.push((fifo, -Group::from(age)));
-            }
-        }
-        self.define(token, start);
     }
 
     /// Adds all claims of a node.
