@@ -15,6 +15,7 @@ pub mod certificate;
 pub mod check;
 pub mod code;
 pub mod infer;
+pub mod needed;
 pub mod read;
 pub mod state;
 
@@ -22,3 +23,4 @@ pub use certificate::Certificate;
 pub use check::{Refusal, check};
 pub use code::Code;
 pub use infer::infer;
+pub use needed::superfluous_waits;

@@ -5,15 +5,16 @@ mod flatten;
 #[path = "../../tokenflow/tests/oracle/mod.rs"]
 mod oracle;
 
-use async_verify::groups::{check, infer};
-use flatten::flatten;
+use async_verify::groups::{check, infer, superfluous_waits};
+use flatten::{flatten, flatten_with_waits};
 use oracle::blocks::text;
 use oracle::execute::Emitted;
 use oracle::generate::{Recipe, Style, any_program, config, long};
 use oracle::lower::{Lowered, lower, lower_counted};
-use oracle::unsound;
+use oracle::{Fault, MOST, loose, unsound};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use std::collections::BTreeSet;
 use tokenflow::{Options, Program};
 
 fn options() -> impl Strategy<Value = Options> {
@@ -41,6 +42,31 @@ fn agrees(program: &Program, emitted: &[Emitted]) -> Result<bool, TestCaseError>
         text(program, emitted)
     );
     Ok(verdict.is_ok())
+}
+
+/// The waits that are said to be superfluous are those whose number could be larger, for all executions.
+fn agrees_on_needs(program: &Program, emitted: &[Emitted]) -> Result<(), TestCaseError> {
+    let (code, waits) = flatten_with_waits(program, emitted);
+    let superfluous = superfluous_waits(&code, &infer(&code), |_| MOST, usize::MAX);
+    let superfluous: BTreeSet<_> = superfluous
+        .iter()
+        .filter_map(|place| waits.get(place))
+        .copied()
+        .collect();
+    let loose = loose(program, emitted)
+        .into_iter()
+        .filter_map(|fault| match fault {
+            Fault::Loose { queue, site, .. } => Some((queue, site)),
+            _ => None,
+        });
+    prop_assert_eq!(
+        superfluous,
+        loose.collect(),
+        "{}\n{:#?}",
+        text(program, emitted),
+        code
+    );
+    Ok(())
 }
 
 /// One commit or wait more, less or other.
@@ -91,9 +117,13 @@ proptest! {
         queue in any::<Index>(),
     ) {
         let lowered = lower(&recipe.program(), &options);
-        agrees(&lowered.program, &lowered.emitted)?;
-        if let Some(spoiled) = spoil(&lowered, what, at, queue) {
-            agrees(&lowered.program, &spoiled)?;
+        if agrees(&lowered.program, &lowered.emitted)? {
+            agrees_on_needs(&lowered.program, &lowered.emitted)?;
+        }
+        if let Some(spoiled) = spoil(&lowered, what, at, queue)
+            && agrees(&lowered.program, &spoiled)?
+        {
+            agrees_on_needs(&lowered.program, &spoiled)?;
         }
     }
 

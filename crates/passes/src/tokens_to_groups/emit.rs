@@ -15,7 +15,9 @@ use tokenflow::{Count, Solution};
 
 /// What was written.
 #[derive(Default)]
-pub(super) struct EmitStatistics {
+pub(super) struct EmitStatistics<'c> {
+    /// The waits of awaits.
+    pub written: Vec<Op<'c>>,
     pub waits: u64,
     pub dropped: u64,
     pub commits: u64,
@@ -28,7 +30,7 @@ pub(super) fn emit<'c>(
     solution: &Solution,
     stores: &BlockWideStores<'c>,
     silent: &FxHashSet<Op<'c>>,
-) -> EmitStatistics {
+) -> EmitStatistics<'c> {
     let mut counts = EmitStatistics::default();
     let mut templates = OpTemplates::default();
     for (place, slot) in skeleton.slots.iter().zip(0..) {
@@ -64,7 +66,7 @@ pub(super) fn emit<'c>(
         }
         counts.waits += waits.len() as u64;
         counts.dropped += u64::from(waits.is_empty());
-        emit_waits(op, &waits, &mut templates);
+        emit_waits(op, &waits, &mut templates, &mut counts.written);
         if stores.needs_barrier(w) {
             // Of awaits one right after the other, the barrier of the last one is enough.
             let follows = next_with_effect(op).and_then(|next| number.get(&next));
@@ -109,8 +111,13 @@ struct Wait {
     count: Count,
 }
 
-/// Puts `waits` before the await `op`.
-fn emit_waits<'c>(op: Op<'c>, waits: &[Wait], templates: &mut OpTemplates<'c, GroupKind>) {
+/// Puts `waits` before the await `op`, and adds them to `written`.
+fn emit_waits<'c>(
+    op: Op<'c>,
+    waits: &[Wait],
+    templates: &mut OpTemplates<'c, GroupKind>,
+    written: &mut Vec<Op<'c>>,
+) {
     for &Wait { queue, read, count } in waits {
         let most = queue.max_pending();
         // Waiting for more than is meant is sound.
@@ -119,6 +126,7 @@ fn emit_waits<'c>(op: Op<'c>, waits: &[Wait], templates: &mut OpTemplates<'c, Gr
         let wait = templates.clone_of(kind, location, || queue.wait(location, pending, read));
         wait.move_before(op);
         wait.copy_discardable_attrs(op);
+        written.push(wait);
         if count.clamped || count.n > most {
             Diagnostic::remark(op.location(), pending_limit_message(queue)).emit();
         }

@@ -1,12 +1,13 @@
 //! Checks what a pass has written, by code that shares nothing with what found it: `crates/verify`.
 
 use async_dialects::types::is_token;
+use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError};
 use async_verify::groups::check::Fault;
-use async_verify::groups::read::{Vocabulary, WaitRole, read};
-use async_verify::groups::{check, infer};
+use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
+use async_verify::groups::{Certificate, check, infer, superfluous_waits};
 
 /// The option that turns the check off.
 pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
@@ -15,15 +16,34 @@ pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
     "check what was written, by code that shares nothing with what found it",
 );
 
-/// Checks that every operation of a queue is complete where `function`, which has its tokens still, awaits it.
-pub(crate) fn check_awaits<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    check_groups(
-        function,
-        Vocabulary {
-            is_token: &is_token,
-            role: &|_| WaitRole::Wait,
-        },
-    )
+/// So many waits are tried with a larger number.
+const TRIALS: usize = 16;
+
+/// Checks that every operation of a queue is complete where `function`, which has its tokens still, awaits it. Remarks on those of
+/// `waits` that could leave one group more in flight.
+pub(crate) fn check_awaits<'c>(function: Op<'c>, waits: &[Op<'c>]) -> Result<(), PassError<'c>> {
+    let vocabulary = Vocabulary {
+        is_token: &is_token,
+        role: &|_| WaitRole::Wait,
+    };
+    let Some((reading, certificate)) = check_groups(function, vocabulary)? else {
+        return Ok(());
+    };
+    if waits.is_empty() {
+        return Ok(());
+    }
+    let limit = |fifo| {
+        reading
+            .queue(fifo)
+            .map_or(0, |queue| u32::from(queue.max_pending()))
+    };
+    for place in superfluous_waits(&reading.code, &certificate, limit, TRIALS) {
+        if let Some(op) = reading.wait_at(place).filter(|op| waits.contains(op)) {
+            let message = "waits for more than its await needs: with one group more in flight, the awaited operations would still be complete";
+            Diagnostic::remark(op.location(), message).emit();
+        }
+    }
+    Ok(())
 }
 
 /// The same for `nvgpu`'s tokens and waits, which are what `role` says.
@@ -39,15 +59,21 @@ pub(crate) fn check_nvgpu_waits<'c>(
             role,
         },
     )
+    .map(|_| ())
 }
 
-fn check_groups<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Result<(), PassError<'c>> {
+/// Returns what was read and the certificate that was found for it; `None` for a declaration.
+fn check_groups<'c>(
+    function: Op<'c>,
+    vocabulary: Vocabulary<'_, 'c>,
+) -> Result<Option<(Reading<'c>, Certificate)>, PassError<'c>> {
     let reading = read(function, vocabulary);
     if reading.code.blocks.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let certificate = infer(&reading.code);
-    check(&reading.code, &certificate).map_err(|refusal| {
+    let checked = check(&reading.code, &certificate);
+    checked.map_err(|refusal| {
         let node = certificate.nodes.get(refusal.node.0 as usize);
         let place = match refusal.fault {
             Fault::Awaited { instr, .. } => node.and_then(|node| reading.await_at(node.block, instr)),
@@ -64,7 +90,8 @@ fn check_groups<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Result<
                 PassError::new(function.location(), message).note(function.location(), ADVICE)
             }
         }
-    })
+    })?;
+    Ok(Some((reading, certificate)))
 }
 
 /// What to do where the check fails.

@@ -34,6 +34,15 @@ pub fn infer(code: &Code) -> Certificate {
     with_iterations(&mut steps).unwrap_or(any_trip)
 }
 
+/// Finds a certificate in which iterations of loops of constant trip count are told apart; `None` if a loop has too many that differ.
+#[must_use]
+pub fn infer_by_iteration(code: &Code) -> Option<Certificate> {
+    if code.blocks.is_empty() {
+        return None;
+    }
+    with_iterations(&mut Steps::new(code))
+}
+
 /// What is known of a token and a FIFO. The smaller of two numbers is what is known where paths meet.
 type Known = u8;
 

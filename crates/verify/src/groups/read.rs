@@ -24,9 +24,25 @@ pub struct Reading<'c> {
     pub code: Code,
     /// The operations of awaits, by the places of their instructions among all of the code, in order.
     awaits: Vec<(usize, Op<'c>)>,
+    /// The operations of waits, likewise.
+    waits: Vec<(usize, Op<'c>)>,
+    queues: Vec<GroupQueue>,
 }
 
 impl<'c> Reading<'c> {
+    /// The operation of the wait at this place among all instructions.
+    #[must_use]
+    pub fn wait_at(&self, place: usize) -> Option<Op<'c>> {
+        let found = self.waits.binary_search_by_key(&place, |(at, _)| *at);
+        found.ok().map(|i| self.waits[i].1)
+    }
+
+    /// The queue of `fifo`.
+    #[must_use]
+    pub fn queue(&self, fifo: Fifo) -> Option<GroupQueue> {
+        self.queues.get(usize::from(fifo.0 / 2)).copied()
+    }
+
     /// The operation of the await that stands at this place of a block.
     #[must_use]
     pub fn await_at(&self, block: BlockId, place: usize) -> Option<Op<'c>> {
@@ -69,6 +85,8 @@ pub fn read<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Reading<'c>
     Reading {
         code: reader.code,
         awaits: reader.awaits,
+        waits: reader.waits,
+        queues: reader.queues,
     }
 }
 
@@ -118,6 +136,7 @@ struct Reader<'a, 'c> {
     vocabulary: Vocabulary<'a, 'c>,
     code: Code,
     awaits: Vec<(usize, Op<'c>)>,
+    waits: Vec<(usize, Op<'c>)>,
     tokens: FxHashMap<Value<'c>, Token>,
     num_tokens: u32,
     queues: Vec<GroupQueue>,
@@ -138,6 +157,7 @@ impl<'a, 'c> Reader<'a, 'c> {
             vocabulary,
             code: Code::default(),
             awaits: Vec::new(),
+            waits: Vec::new(),
             tokens: FxHashMap::default(),
             num_tokens: 0,
             queues: Vec::new(),
@@ -345,6 +365,10 @@ impl<'a, 'c> Reader<'a, 'c> {
             match completion.effect {
                 GroupEffect::Commit => self.code.instrs.push(Instr::Commit(fifo)),
                 GroupEffect::Wait if !is_passed_over && role != WaitRole::Await => {
+                    // A wait for all is there for what operations write.
+                    if fifo == writes || completion.waits_for_reads {
+                        self.waits.push((self.code.instrs.len(), op));
+                    }
                     self.code.instrs.push(Instr::Wait(fifo, completion.pending));
                 }
                 _ => {}

@@ -1,18 +1,32 @@
 //! Programs of `tokenflow`, with what is emitted for them, as the code that is checked.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use crate::oracle::execute::Emitted;
 use async_verify::groups::code::{Block, BlockId, Code, Edge, EdgeKind, Fifo, Instr, Loop, Span, Token};
-use tokenflow::{Graph, Item, Program, Slot, Target};
+use std::collections::BTreeMap;
+use tokenflow::{Await, Graph, Item, Program, Queue, Slot, Target};
 
 /// Flattens `program`.
 pub fn flatten(program: &Program, emitted: &[Emitted]) -> Code {
+    flatten_with_waits(program, emitted).0
+}
+
+/// The same, with the queue and the await of each wait that is emitted, by its place among all instructions.
+pub fn flatten_with_waits(program: &Program, emitted: &[Emitted]) -> (Code, BTreeMap<usize, (Queue, Await)>) {
     let mut flat = Flat {
         emitted,
         blocks: Vec::new(),
         code: Code::default(),
+        waits: Vec::new(),
     };
     flat.graph(&program.body, &Exit::Function);
-    flat.finish()
+    let waits = std::mem::take(&mut flat.waits);
+    let code = flat.finish();
+    let place = |(at, i, queue, site): (BlockId, usize, Queue, Await)| {
+        (code.blocks[at.0 as usize].instrs.range().start + i, (queue, site))
+    };
+    let waits = waits.into_iter().map(place).collect();
+    (code, waits)
 }
 
 /// What leaves a graph.
@@ -42,6 +56,8 @@ struct Flat<'a> {
     emitted: &'a [Emitted],
     blocks: Vec<Growing>,
     code: Code,
+    /// The block and place of each wait that is emitted.
+    waits: Vec<(BlockId, usize, Queue, Await)>,
 }
 
 fn tokens(tokens: &[tokenflow::Token]) -> Vec<Token> {
@@ -155,6 +171,8 @@ impl Flat<'_> {
             Item::Await { site, tokens: of, .. } => {
                 for (emitted, fifo) in self.emitted.iter().zip(0..) {
                     if let Some(n) = emitted.waits[site.0 as usize] {
+                        let place = self.blocks[at.0 as usize].instrs.len();
+                        self.waits.push((at, place, Queue(fifo), *site));
                         self.push(at, Instr::Wait(Fifo(fifo), n));
                     }
                 }
