@@ -15,7 +15,7 @@
 //! [`annotations`] reads what the loop says, [`transfers`] makes synchronous transfers asynchronous,
 //! [`accumulator_chains`] completes awaits of multiplications, [`stage_assignment`] chooses stages, [`deferred_awaits`] what is awaited an iteration later, and
 //! [`role_branches`] has some warps await on their own; [`body`] has statements and values, [`dependences`]
-//! what has to stay in order, [`never_awaited`] why something does not, [`unawaited_reads`] what is wrong with that already, [`privatization`] which
+//! what has to stay in order, also after awaits of what is [`in_flight`] where the loop is entered, [`never_awaited`] why something does not, [`unawaited_reads`] what is wrong with that already, [`privatization`] which
 //! buffers iterations can have versions of, with [`buffer_liveness`] outside of the loop; [`plan`] puts this
 //! together, [`expand`] makes the prologue, the kernel and the epilogue of [`rounds`], with
 //! [`multi_buffering`], and [`storage`] room for the versions of buffers, if [`memory_budget`] allows.
@@ -33,6 +33,7 @@ mod dependences;
 mod expand;
 mod fewer_versions;
 mod folding;
+mod in_flight;
 mod lifting;
 mod loop_flattening;
 mod memory_budget;

@@ -11,7 +11,8 @@
 //!
 //! **Refusals.** A queue stays as it is, with a remark that says why: it has tokens already; something inside of an operation
 //! that tokens can't be carried through has to do with it; a call or inline assembly may have; a function that is no kernel
-//! may return with groups in flight; a wait is for reads alone, and groups would have the tokens.
+//! may return with groups in flight; a wait is for reads alone, and groups would have the tokens; a token would go from block to block
+//! by a branch that takes no tokens, as those of `llvm`.
 //!
 //! The steps, each a module: [`warpgroup`] takes upstream's multiplications apart, [`counted_queue`] finds
 //! the queues and what is on them, `tokenflow` lifts them, [`convert`] makes the operations that have tokens,
@@ -33,7 +34,7 @@ use async_mlir::gpu::is_kernel;
 use async_mlir::ir::Op;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use convert::{Conversions, TokenSources};
-use counted_queue::CountedQueue;
+use counted_queue::{CountedQueue, branches_take_tokens};
 use tokenflow::lift::{LiftedQueue, TokensOf, lift, round_trip_completes_no_more};
 
 /// The pass.
@@ -192,9 +193,10 @@ fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<Lifte
         Err(refusal) if options.group_tokens => refusal,
         done => return done,
     };
-    // The first reason is the one to do something about.
-    let Some((counted, lifted)) = lift_groups(code, queue) else {
-        return Err(refusal);
+    let (counted, lifted) = match lift_groups(code, queue) {
+        Some(lifted) => lifted?,
+        // The first reason is the one to do something about.
+        None => return Err(refusal),
     };
     refusal.remark(queue, "has tokens of groups, and not of copies");
     emit::emit(code, &counted, &lifted, TokenSources::Groups);
@@ -232,9 +234,11 @@ fn with_operations<'c>(
     // What is left to later waits may be harder to count.
     for accesses in [weak, None].into_iter().skip(usize::from(weak.is_none())) {
         let lifted = lift(program, number, shapes, TokensOf::Operations, accesses);
-        refusal = leaves_nothing(code, counted, &lifted).err();
+        refusal = leaves_nothing(code, counted, &lifted)
+            .and_then(|()| branches_take_tokens(counted, &lifted))
+            .err();
         if refusal.is_some() {
-            break;
+            continue;
         }
         if round_trip_completes_no_more(program, number, shapes, &lifted) {
             return Ok((lifted, converted));
@@ -246,8 +250,11 @@ fn with_operations<'c>(
     Err(refusal.unwrap_or_else(|| Refusal::new(code, why)))
 }
 
-/// The queue with tokens of its groups, if they can have any.
-fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(CountedQueue<'c>, LiftedQueue)> {
+/// The queue with tokens of its groups, if they can have any; an error if those can't go where they have to.
+fn lift_groups<'c>(
+    code: Op<'c>,
+    queue: GroupQueue,
+) -> Option<Result<(CountedQueue<'c>, LiftedQueue), Refusal<'c>>> {
     let counted = CountedQueue::read(code, queue, false).ok()?;
     if !convert::groups_can_have_tokens(&counted) {
         return None;
@@ -255,7 +262,8 @@ fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(CountedQueue<'c>,
     let program = &counted.skeleton.program;
     let lifted = lift(program, counted.number, &counted.shapes, TokensOf::Groups, None);
     leaves_nothing(code, &counted, &lifted).ok()?;
-    Some((counted, lifted))
+    let handed_on = branches_take_tokens(&counted, &lifted);
+    Some(handed_on.map(|()| (counted, lifted)))
 }
 
 /// Returns an error if `code` is no kernel and may return with something in flight, which a caller may wait for.

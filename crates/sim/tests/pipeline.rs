@@ -12,8 +12,9 @@ mod programs;
 
 use async_mlir::melior::Context;
 use kernel::context;
+use loops::early::random_loop_with_work_before;
 use loops::forms::Form;
-use loops::nests::{Nest, random_nest};
+use loops::nests::{Nest, random_nest, random_nest_with_work_before};
 use loops::runs::{MOST_TRIPS, after, compare, shape};
 use loops::{Loop, random_loop};
 use programs::config;
@@ -25,7 +26,7 @@ proptest! {
     #![proptest_config(config(150))]
 
     #[test]
-    fn pipelined_loops_do_what_plain_ones_do(random in random_loop(), shape in shape(), seed in any::<u64>()) {
+    fn pipelined_loops_do_what_plain_ones_do(random in loops(), shape in shape(), seed in any::<u64>()) {
         let context = context();
         context.attach_diagnostic_handler(|_| true);
         let source = random.kernel();
@@ -41,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn pipelined_nests_do_what_plain_ones_do(nest in random_nest(), shape in shape(), seed in any::<u64>()) {
+    fn pipelined_nests_do_what_plain_ones_do(nest in nests(), shape in shape(), seed in any::<u64>()) {
         let context = context();
         context.attach_diagnostic_handler(|_| true);
         let source = nest.kernel();
@@ -61,7 +62,7 @@ proptest! {
 
     #[test]
     fn loops_that_ask_for_stages_do_what_plain_ones_do(
-        mut random in random_loop(),
+        mut random in loops(),
         stages in 1..5_u32,
         large in prop::bool::weighted(0.1),
         shape in shape(),
@@ -84,6 +85,16 @@ proptest! {
         let forms = [("tokens", &*pipelined), ("counted", &*counted)];
         compare(&context, &random, &source, &forms, MOST_TRIPS, seed)?;
     }
+}
+
+/// Loops, half of them with work in flight where they are entered.
+fn loops() -> impl Strategy<Value = Loop> {
+    prop_oneof![random_loop(), random_loop_with_work_before()]
+}
+
+/// Nests, half of them with work in flight where the inner loop is entered.
+fn nests() -> impl Strategy<Value = Nest> {
+    prop_oneof![random_nest(), random_nest_with_work_before()]
 }
 
 /// Barriers for a loop that only asks for stages: if it could not be pipelined, it has none yet. By itself, that pass refuses some

@@ -80,3 +80,25 @@ func.func @bytes_of_elements(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %byt
   nvvm.cp.async.wait.group 0
   return
 }
+
+// -----
+
+// Branches of LLVM hand on no tokens. None has to be where one copy alone may be in flight.
+// CHECK-LABEL: llvm.func @branches_of_llvm
+llvm.func @branches_of_llvm(%to: !llvm.ptr<3>, %from: !llvm.ptr<1>, %c: i1) attributes {nvvm.kernel} {
+  // CHECK: %[[A:[a-z0-9_]+]] = gpux.commit_group async <cp_async>
+  // expected-remark @below {{queue cp_async has tokens of groups, and not of copies: its address is not computed from a memref}}
+  nvvm.cp.async.shared.global %to, %from, 16, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+  nvvm.cp.async.commit.group
+  // CHECK: llvm.cond_br %{{[a-z0-9]+}}, ^bb1, ^bb2
+  // COUNTED: llvm.cond_br
+  llvm.cond_br %c, ^bb1, ^bb2
+^bb1:
+  // CHECK: llvm.br ^bb2
+  llvm.br ^bb2
+^bb2:
+  // CHECK: async.await %[[A]]
+  // COUNTED: nvvm.cp.async.wait.group 0
+  nvvm.cp.async.wait.group 0
+  llvm.return
+}

@@ -204,3 +204,51 @@ func.func @divergent(%line: !line, %out: !out, %n: index) {
   }
   return
 }
+
+// -----
+
+// The second copy may be in flight in ^bb2 or not: a token would have to come there. Blocks of LLVM have no arguments of that type.
+// CHECK-LABEL: llvm.func @branch_of_llvm
+llvm.func @branch_of_llvm(%to: !llvm.ptr<3>, %from: !llvm.ptr<1>, %c: i1) attributes {nvvm.kernel} {
+  nvvm.cp.async.shared.global %to, %from, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+  // CHECK: nvvm.cp.async.commit.group
+  nvvm.cp.async.commit.group
+  // expected-remark @below {{queue cp_async stays in counted form: tokens can't be handed on by 'llvm.cond_br', which takes types of its dialect alone; run this pass before branches are lowered to that}}
+  llvm.cond_br %c, ^bb1, ^bb2
+^bb1:
+  nvvm.cp.async.shared.global %to, %from, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+  // CHECK: nvvm.cp.async.commit.group
+  nvvm.cp.async.commit.group
+  llvm.br ^bb2
+^bb2:
+  // CHECK: nvvm.cp.async.wait.group 0
+  nvvm.cp.async.wait.group 0
+  llvm.return
+}
+
+// -----
+
+!src = memref<64xf32>
+!dst = memref<64xf32, 3>
+
+// The same if copies themselves have tokens.
+// CHECK-LABEL: func.func @switch_of_llvm
+func.func @switch_of_llvm(%src: !src, %dst: !dst, %i: index, %way: i32) {
+  // CHECK: gpux.copy %
+  // CHECK-NEXT: gpux.commit_group <cp_async>
+  gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+  gpux.commit_group <cp_async>
+  // expected-remark @below {{queue cp_async stays in counted form: tokens can't be handed on by 'llvm.switch', which takes types of its dialect alone; run this pass before branches are lowered to that}}
+  llvm.switch %way : i32, ^bb2 [
+    0: ^bb1,
+    1: ^bb1
+  ]
+^bb1:
+  gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+  gpux.commit_group <cp_async>
+  cf.br ^bb2
+^bb2:
+  // CHECK: gpux.wait_group <cp_async>, 0
+  gpux.wait_group <cp_async>, 0
+  return
+}

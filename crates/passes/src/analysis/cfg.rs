@@ -6,7 +6,7 @@
 
 use super::uniformity::runs_for_some_threads;
 use async_mlir::control_flow::{self, EdgeTarget, branch_edges, entry_edges, region_exit_edges};
-use async_mlir::ir::{Block, Op, Region, Value};
+use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::gpu;
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
@@ -121,6 +121,48 @@ impl<'c> RegionFlow<'c> {
         let blocks = self.op.regions().filter_map(Region::first).map(Target::Block);
         blocks.chain([Target::After]).map(blind).collect()
     }
+}
+
+/// The values that control flow may bind `value` to, an argument of a block or a result of an operation with regions, each with what
+/// hands it over; `None` if they are not known.
+#[must_use]
+pub fn sources(value: Value<'_>) -> Option<Vec<(Value<'_>, Op<'_>)>> {
+    let (around, target) = match value.definition() {
+        Definition::Result(op, _) => (op, Target::After),
+        Definition::Argument(block, _) => (block.parent_op()?, Target::Block(block)),
+    };
+    if around.num_regions() == 0 {
+        return None;
+    }
+    let flow = if around.is_function() {
+        RegionFlow::of_function(around)
+    } else {
+        RegionFlow::new(around)
+    };
+    let is_first = |block| around.regions().any(|region| region.first() == Some(block));
+    let mut edges: Vec<(Edge, Op)> = match target {
+        // A branch within a region, which nothing enters here.
+        Target::Block(block) if !is_first(block) => Vec::new(),
+        _ => flow
+            .known_entries()?
+            .iter()
+            .map(|edge| (edge.clone(), around))
+            .collect(),
+    };
+    for block in around.regions().flat_map(Region::blocks) {
+        let terminator = block.terminator()?;
+        edges.extend(
+            flow.exits(Some(terminator))
+                .into_iter()
+                .map(|edge| (edge, terminator)),
+        );
+    }
+    let mut found = Vec::new();
+    for (edge, by) in edges.into_iter().filter(|(edge, _)| edge.to == target) {
+        let (from, _) = edge.bindings.into_iter().find(|(_, to)| *to == value)?;
+        found.push((from, by));
+    }
+    Some(found)
 }
 
 /// The indices of the operands of `op` that none of `edges` hands over.

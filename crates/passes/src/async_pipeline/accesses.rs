@@ -1,6 +1,7 @@
 //! Collects the memory accesses of a loop body: which statement accesses what, and when each access is over.
 
 use super::body::Body;
+use super::in_flight::{InFlight, in_flight_at_entry};
 use crate::analysis::footprints::{BufferKey, Footprints, Mask};
 use crate::analysis::memory::{
     Access as Kind, BufferOrigin, Effect, Effects, base, buffer_origin, effects, is_descriptor,
@@ -12,7 +13,7 @@ use async_dialects::types::is_token;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{MemorySpace, is_barrier};
 use async_mlir::ir::{Op, Use, Value};
-use async_mlir::names::scf;
+use async_mlir::names::{nvgpu, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::barriers::{Footprint, LoopId};
 use tokenflow::pipeline::StatementId;
@@ -57,7 +58,18 @@ pub(super) struct Accesses<'c> {
     pub buffers: Vec<Buffer<'c>>,
     numbers: FxHashMap<BufferKey<'c>, usize>,
     /// Operations of which it is not known what they access.
-    pub fences: Vec<(StatementId, Op<'c>)>,
+    pub fences: Vec<Fence<'c>>,
+    /// What is in flight where the loop is entered, by where the loop awaits it.
+    pub in_flight: Vec<(InFlight<'c>, StatementId, usize)>,
+}
+
+/// An operation of which it is not known what it accesses.
+#[derive(Clone, Copy)]
+pub(super) struct Fence<'c> {
+    pub statement: StatementId,
+    pub op: Op<'c>,
+    /// Where it, or what it is nested in, is among the operations of the loop's body.
+    pub place: usize,
 }
 
 /// A buffer that the loop accesses.
@@ -86,17 +98,28 @@ impl<'c> Accesses<'c> {
                 all.add(&outer, inner);
             }
         }
+        for in_flight in in_flight_at_entry(body.around, body.block) {
+            if let Some(&statement) = body.statement_of.get(&in_flight.outer) {
+                all.in_flight
+                    .push((in_flight, statement, places[&in_flight.outer]));
+            }
+        }
         all
     }
 
     fn add(&mut self, outer: &Outer<'_, 'c>, op: Op<'c>) {
         let statement = outer.statement;
-        if is_barrier(op) {
-            self.fences.push((statement, op));
+        let fence = Fence {
+            statement,
+            op,
+            place: outer.places[&outer.op],
+        };
+        if is_barrier(op) || orders_by_mbarrier(op) {
+            self.fences.push(fence);
             return;
         }
         let Effects::Known(mut effects) = effects(op) else {
-            self.fences.push((statement, op));
+            self.fences.push(fence);
             return;
         };
         // What an operation reads it reads before it writes.
@@ -104,14 +127,10 @@ impl<'c> Accesses<'c> {
         for effect in effects.into_iter().filter(|effect| effect.access != Kind::Free) {
             let base = base(effect.memory);
             if is_descriptor(base) {
-                self.fences.push((statement, op));
+                self.fences.push(fence);
                 continue;
             }
-            let key = match buffer_origin(base) {
-                BufferOrigin::Global(name) => BufferKey::Global(name),
-                BufferOrigin::Dynamic => BufferKey::Dynamic,
-                _ => BufferKey::Value(base),
-            };
+            let key = buffer_key(base);
             let next = self.buffers.len();
             let number = *self.numbers.entry(key).or_insert(next);
             if number == next {
@@ -163,6 +182,33 @@ pub(super) fn is_local(buffer: Value<'_>) -> bool {
     }
 }
 
+/// What makes the buffer `base` different from others: that it is not the same value, or not the same global.
+fn buffer_key(base: Value<'_>) -> BufferKey<'_> {
+    match buffer_origin(base) {
+        BufferOrigin::Global(name) => BufferKey::Global(name),
+        BufferOrigin::Dynamic => BufferKey::Dynamic,
+        _ => BufferKey::Value(base),
+    }
+}
+
+/// Returns true if `one` and `other`, neither of them a view, are the same buffer.
+pub(super) fn is_same_buffer(one: Value<'_>, other: Value<'_>) -> bool {
+    buffer_key(one) == buffer_key(other)
+}
+
+/// Returns true if `op` orders accesses of threads, or waits for asynchronous ones, by an mbarrier that somebody uses by hand.
+fn orders_by_mbarrier(op: Op<'_>) -> bool {
+    matches!(
+        op.name(),
+        nvgpu::MBARRIER_ARRIVE
+            | nvgpu::MBARRIER_ARRIVE_EXPECT_TX
+            | nvgpu::MBARRIER_ARRIVE_NOCOMPLETE
+            | nvgpu::MBARRIER_INIT
+            | nvgpu::MBARRIER_TEST_WAIT
+            | nvgpu::MBARRIER_TRY_WAIT_PARITY
+    )
+}
+
 /// The buffers that `op` and what is nested in it are known to write, or to read.
 pub(super) fn known_buffers(op: Op<'_>, written: bool) -> Vec<Value<'_>> {
     let all = op.self_and_nested().into_iter();
@@ -199,7 +245,7 @@ struct Outer<'a, 'c> {
 }
 
 /// Tokens that rotate longer are not followed.
-const MAX_ROTATION: u32 = 64;
+pub(super) const MAX_ROTATION: u32 = 64;
 
 impl<'c> Outer<'_, 'c> {
     /// Where an access of `op` is over.

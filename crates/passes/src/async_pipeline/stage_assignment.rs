@@ -16,9 +16,10 @@
 //! Operations without side effects that depend on neither are recomputed where they are needed. Linear in the
 //! size of the body.
 
-use super::accesses::known_buffers;
+use super::accesses::{is_same_buffer, known_buffers};
 use super::annotations::{Schedule, StageOrder};
 use super::deferred_awaits::awaits_to_defer;
+use super::in_flight::{Issued, awaited_by};
 use super::role_branches::{awaited, is_await};
 use crate::analysis::memory::{Access, Effects, base, effects, only_computes};
 use crate::utils::tokens::{await_before, without_joins};
@@ -243,7 +244,7 @@ impl<'c> StageAssigner<'c> {
             put(&mut schedule, stages.of(level), &mut ops.into_iter());
         }
         put(&mut schedule, last, &mut work.into_iter());
-        await_together(&mut schedule, &leading);
+        self.await_together(&mut schedule, &leading);
         schedule
     }
 
@@ -299,27 +300,66 @@ impl<'c> StageAssigner<'c> {
             Definition::Argument(..) => None,
         }
     }
+
+    /// Makes one of `awaits`, between which a round does nothing: the transfers of an iteration can be a group then. Those of roles are
+    /// for other threads. One that a transfer after it waits for stays before that.
+    fn await_together(&self, schedule: &mut Schedule<'c>, awaits: &[Op<'c>]) {
+        let awaits = awaits.iter().copied().filter(|op| op.is(async_::AWAIT));
+        let mut awaits: Vec<Op> = awaits.collect();
+        let Some(end) = awaits.pop() else { return };
+        awaits.retain(|op| !self.is_waited_for(*op, end));
+        if awaits.is_empty() {
+            return;
+        }
+        awaits.push(end);
+        let (tokens, joins) = without_joins(awaits.iter().flat_map(|op| op.operands()));
+        let slot = schedule[&end];
+        let together = await_before(end, &tokens);
+        for op in awaits {
+            schedule.remove(&op);
+            op.erase();
+        }
+        for join in joins {
+            schedule.remove(&join);
+            join.erase();
+        }
+        schedule.insert(together, slot);
+    }
+
+    /// Returns true if something between the await `wait` and `end` may access what it is that `wait` waits for.
+    fn is_waited_for(&self, wait: Op<'c>, end: Op<'c>) -> bool {
+        let between = self.ops.iter().copied();
+        let between = between.filter(|op| wait.is_before_in_block(*op) && op.is_before_in_block(end));
+        let mut between = between
+            .filter(|op| !only_computes(*op) && !is_await(*op))
+            .peekable();
+        if between.peek().is_none() {
+            return false;
+        }
+        let Some(around) = self.body.parent_op() else {
+            return true;
+        };
+        let issued = awaited_by(around, self.body, wait);
+        between.any(|op| issued.iter().any(|issued| may_touch_same(*issued, op)))
+    }
 }
 
-/// Makes one of `awaits`, between which a round does nothing: the transfers of an iteration can be a group then. Those of roles are
-/// for other threads.
-fn await_together<'c>(schedule: &mut Schedule<'c>, awaits: &[Op<'c>]) {
-    let awaits: Vec<Op> = awaits.iter().copied().filter(|op| op.is(async_::AWAIT)).collect();
-    let (Some(&end), true) = (awaits.last(), awaits.len() > 1) else {
-        return;
+/// Returns true if `op`, or something in it, may access what `issued` does, and one of them writes.
+fn may_touch_same<'c>(issued: Issued<'c>, op: Op<'c>) -> bool {
+    let Issued::Op { op: issued, .. } = issued else {
+        return true;
     };
-    let (tokens, joins) = without_joins(awaits.iter().flat_map(|op| op.operands()));
-    let slot = schedule[&end];
-    let together = await_before(end, &tokens);
-    for op in awaits {
-        schedule.remove(&op);
-        op.erase();
-    }
-    for join in joins {
-        schedule.remove(&join);
-        join.erase();
-    }
-    schedule.insert(together, slot);
+    let Effects::Known(first) = effects(issued) else {
+        return true;
+    };
+    op.self_and_nested().into_iter().any(|op| match effects(op) {
+        Effects::Unknown => true,
+        Effects::Known(second) => second.iter().any(|b| {
+            first.iter().any(|a| {
+                (a.access.writes() || b.access.writes()) && is_same_buffer(base(a.memory), base(b.memory))
+            })
+        }),
+    })
 }
 
 /// What `op` and what is nested in it read.

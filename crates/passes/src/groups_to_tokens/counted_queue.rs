@@ -12,9 +12,9 @@ use async_mlir::calls::is_call;
 use async_mlir::control_flow::branch_edges;
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::melior::ir::Type;
-use async_mlir::names::{attr, llvm, nvgpu, nvvm};
+use async_mlir::names::{attr, cf, llvm, nvgpu, nvvm};
 use rustc_hash::FxHashSet;
-use tokenflow::lift::{Accesses, RegionStructure};
+use tokenflow::lift::{Accesses, LiftedQueue, RegionStructure};
 use tokenflow::{Item, Queue, Site};
 
 /// Every operation as the hardware counts it: there are no tokens.
@@ -225,6 +225,37 @@ fn branches(op: Op<'_>) -> Result<(), Refusal<'_>> {
         if branch_edges(terminator).is_none() {
             let why = format!("tokens can't be handed on by '{}'", terminator.name());
             return Err(Refusal::new(terminator, why));
+        }
+    }
+    Ok(())
+}
+
+/// Returns an error if `lifted` hands a token to a block by a branch that can't: those of other dialects than `cf` take the types of
+/// their own dialect alone.
+pub(super) fn branches_take_tokens<'c>(
+    counted: &CountedQueue<'c>,
+    lifted: &LiftedQueue,
+) -> Result<(), Refusal<'c>> {
+    for (number, (graph, shape)) in lifted.graphs.iter().zip(&counted.shapes).enumerate() {
+        let blocks = counted.blocks(number);
+        let takes_tokens = |index: &usize| {
+            let block = graph.blocks.get(*index);
+            !shape.starts_region(*index) && block.is_some_and(|block| !block.params.is_empty())
+        };
+        let targets = (0..blocks.len())
+            .filter(takes_tokens)
+            .filter_map(|index| blocks[index]);
+        let targets: FxHashSet<Block> = targets.collect();
+        let terminators = blocks.iter().flatten().filter_map(|block| block.terminator());
+        for terminator in terminators.filter(|terminator| terminator.dialect() != cf::NAMESPACE) {
+            if terminator.successors().any(|block| targets.contains(&block)) {
+                let name = terminator.name();
+                let why = format!(
+                    "tokens can't be handed on by '{name}', which takes types of its dialect alone; run this pass before \
+                     branches are lowered to that"
+                );
+                return Err(Refusal::new(terminator, why));
+            }
         }
     }
     Ok(())

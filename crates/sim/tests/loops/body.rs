@@ -1,5 +1,6 @@
 //! The bodies of random loops.
 
+use super::early::Handed;
 use super::forms::Form;
 use super::{Observed, Stmt};
 use std::collections::BTreeSet;
@@ -25,7 +26,19 @@ pub(super) struct Body {
     /// Those of them that are read in all iterations.
     pub kept: Vec<usize>,
     pub carried: Vec<(String, String)>,
-    form: Form,
+    /// The tokens that the loop carries: with what, and what is the next.
+    pub handed: Vec<(String, String)>,
+    /// Those of them that are awaited after the loop.
+    pub awaited_after: Vec<usize>,
+    /// More buffers, what is in flight where the loop is entered, and what comes after it.
+    pub more_buffers: String,
+    pub before: String,
+    pub after: String,
+    /// How many copies are made before the loop.
+    pub copied_before: usize,
+    /// Which loads are to buffers that such a copy fills, too, and whether the loop may be left alone.
+    early: (Vec<Option<Handed>>, bool),
+    pub form: Form,
     /// What has to have an effect on the result.
     looks: Observed,
     /// How many stores to the output there are.
@@ -39,7 +52,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    pub fn new(form: Form, looks: Observed) -> Self {
+    pub fn new(form: Form, looks: Observed, early: (Vec<Option<Handed>>, bool)) -> Self {
         Self {
             lines: Vec::new(),
             parts: 0,
@@ -47,6 +60,13 @@ impl Body {
             conditional: 0,
             kept: Vec::new(),
             carried: Vec::new(),
+            handed: Vec::new(),
+            awaited_after: Vec::new(),
+            more_buffers: String::new(),
+            before: String::new(),
+            after: String::new(),
+            copied_before: 0,
+            early,
             form,
             looks,
             stores: 0,
@@ -56,13 +76,19 @@ impl Body {
         }
     }
 
-    fn part(&mut self) -> usize {
+    /// Returns true if the loop can await what is in flight before it. A wait that counts is for copies of the loop, too, which a given
+    /// schedule may execute later.
+    fn can_await_early(&self) -> bool {
+        self.early.1 || !matches!(self.form, Form::Nvgpu(_))
+    }
+
+    pub fn part(&mut self) -> usize {
         self.parts += 1;
         self.parts - 1
     }
 
     /// Adds an operation; `{}` stands for its attributes.
-    fn op(&mut self, part: usize, text: String) {
+    pub fn op(&mut self, part: usize, text: String) {
         self.lines.push(Line { text, part });
     }
 
@@ -82,7 +108,7 @@ impl Body {
     }
 
     /// Carries the sum of `value` and 31 times what was carried.
-    fn sum(&mut self, part: usize, value: &str) {
+    pub fn sum(&mut self, part: usize, value: &str) {
         let k = self.carried.len();
         let n = self.lines.len();
         self.op(part, format!("%m{n} = arith.muli %a{k}, %c31 {{}} : i32"));
@@ -143,6 +169,16 @@ impl Body {
         match *stmt {
             Stmt::Load | Stmt::LoadMasked | Stmt::LoadHalo => {
                 let b = self.buffers.len();
+                let ty = if matches!(stmt, Stmt::LoadHalo) { HALO } else { TILE };
+                // It has to be known that the loop overwrites all of it.
+                let handed = self.early.0.get(b).copied().flatten();
+                let can_be_early =
+                    self.can_await_early() && (self.early.1 || matches!(stmt, Stmt::Load) && self.form != Form::Tma);
+                let is_sure = |handed: &Handed| !matches!(handed, Handed::Once | Handed::Later);
+                if let Some(handed) = handed.filter(|handed| can_be_early && is_sure(handed)) {
+                    let reads = b % 2 == 1 && ty == TILE;
+                    self.await_early(handed, &format!("%b{b}"), ty, reads);
+                }
                 let (issue, wait) = (self.part(), self.part());
                 self.transfers.push(issue);
                 let (ty, (transfer, awaits)) = match stmt {
@@ -163,6 +199,9 @@ impl Body {
                     self.sum(wait, &value);
                 }
             }
+            Stmt::Preloaded(..) | Stmt::Behind(_) if !self.can_await_early() => {}
+            Stmt::Preloaded(handed, shift) => self.preloaded(handed, shift),
+            Stmt::Behind(shift) => self.behind(shift),
             Stmt::LoadIf => self.load_if("odd", Some("odd")),
             Stmt::LoadFixed => self.load_if("fixed", Some("both")),
             Stmt::LoadKept => self.load_if("odd", None),

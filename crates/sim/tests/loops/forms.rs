@@ -161,10 +161,10 @@ impl Form {
         ]
     }
 
-    /// The passes that make the pipeliner's input of it.
+    /// The passes that make the pipeliner's input of it, where it does not do so itself.
     pub fn before(self) -> &'static str {
         match self {
-            Self::Nvgpu(_) => "gpux-groups-to-tokens,",
+            Self::Nvgpu(false) => "gpux-groups-to-tokens,",
             _ => "",
         }
     }

@@ -3,12 +3,14 @@
 #![allow(dead_code)] // Not every test needs all of it.
 
 mod body;
+pub mod early;
 pub mod forms;
 mod needed;
 pub mod nests;
 pub mod runs;
 
 use body::{Body, Line};
+use early::Handed;
 use forms::Form;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -19,6 +21,9 @@ pub const THREADS: u32 = 16;
 
 /// What maps describe.
 const TENSOR: &str = "!Map = !nvgpu.tensormap.descriptor<tensor = memref<16xi32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>";
+
+/// What is behind each line of what is in flight where the loop is entered.
+const BEFORE: &str = "// before";
 
 /// What is behind the end of the loop.
 const LOOP_END: &str = "// the loop";
@@ -51,6 +56,10 @@ pub enum Stmt {
     LoadKept,
     /// Carries what two values were an iteration before, and has them take each other's places.
     Swap,
+    /// Reads what a copy before the loop brings, once it is awaited in the loop.
+    Preloaded(Handed, u32),
+    /// Copies the next row, which the next iteration awaits and reads.
+    Behind(u32),
 }
 
 /// A loop.
@@ -76,6 +85,8 @@ pub struct Loop {
     pub large: bool,
     /// What has to have an effect on the result.
     pub observed: Observed,
+    /// Which of its loads are to buffers that copies before the loop fill, too, and how the tokens of these come to the loop.
+    pub early: Vec<Option<Handed>>,
 }
 
 /// What has an effect on the result of a loop.
@@ -130,6 +141,7 @@ pub fn random_loop() -> impl Strategy<Value = Loop> {
                 automatic: None,
                 large: false,
                 observed: Observed::Anything,
+                early: Vec::new(),
             },
         )
 }
@@ -257,21 +269,29 @@ impl Loop {
 
     /// The kernel.
     pub fn kernel(&self) -> String {
-        let mut body = Body::new(self.form, self.observed);
+        let early = if self.large { &[] } else { &*self.early };
+        let early = (early.to_vec(), self.automatic.is_some());
+        let mut body = Body::new(self.form, self.observed, early);
         for stmt in &self.stmts {
             body.add(stmt);
         }
         if self.observed != Observed::Anything {
             body.observe();
         }
+        body.count_groups();
         let schedule = self.schedule(&body);
         let text = self.annotated(&body, &schedule);
         let buffers = joined(body.buffers.iter().enumerate(), |(b, ty)| {
             format!("%b{b} = memref.alloc() : {ty}\n")
         }) + &joined(0..body.conditional, |x| {
             format!("%x{x} = memref.alloc() : !Tile\n")
-        }) + &joined(&body.kept, |x| format!("memref.store %zero, %x{x}[%t] : !Tile\n"));
+        }) + &joined(&body.kept, |x| format!("memref.store %zero, %x{x}[%t] : !Tile\n"))
+            + &body.more_buffers;
+        let before = joined(body.before.lines(), |line| format!("{line} {BEFORE}\n"));
         let (results, carries, yields) = carried(&body);
+        let awaits = joined(&body.awaited_after, |token| {
+            format!("async.await %r#{}\n", body.carried.len() + token)
+        }) + &body.after;
         let stores = joined(0..body.carried.len(), |k| {
             let place = k * 16;
             format!(
@@ -300,7 +320,7 @@ impl Loop {
         let typed = if *ty == "index" { "" } else { " : i32" };
         let constants = joined(
             [
-                0, 1, 2, 16, 18, 30, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 1024, 2048, 3072,
+                0, 1, 2, 8, 16, 18, 30, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 1024, 2048, 3072,
                 4096, 5120, 6144,
             ],
             |c| format!("%c{c} = arith.constant {c} : index\n"),
@@ -308,6 +328,8 @@ impl Loop {
         format!(
             "!Tile = memref<{tile}xi32, #gpu.address_space<workgroup>>
 !Halo = memref<48xi32, #gpu.address_space<workgroup>>
+!Rows = memref<32x16xi32, #gpu.address_space<workgroup>>
+!Kept = memref<16xi32, strided<[1], offset: 752>>
 {TENSOR}
 gpu.module @m {{
 gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: index, %pattern: index{argument}) kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
@@ -335,7 +357,10 @@ gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: 
 %lower = arith.constant {lower} : {ty}
 %step = arith.constant {step} : {ty}
 {upper}
-{buffers}{results}scf.for {unsigned}%iv = %lower to %upper step %step{carries}{typed} {{
+%row_step = arith.constant {step} : index
+%row_before = arith.constant {} : index
+%kept = memref.subview %out[752] [16] [1] : memref<?xi32> to !Kept
+{buffers}{before}{results}scf.for {unsigned}%iv = %lower to %upper step %step{carries}{typed} {{
 {variable}
 %tile = arith.muli %i, %c16 : index
 %from = arith.addi %tile, %t : index
@@ -344,40 +369,41 @@ gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: 
 %odd = arith.cmpi eq, %bit, %c1 : index
 %both = arith.andi %odd, %fixed : i1
 %count = arith.select %odd, %c1, %c0 : index
+%first = arith.cmpi eq, %iv, %lower : {ty}
+%row = arith.addi %i, %c8 : index
+%last_row = arith.subi %row, %row_step : index
 {text}{yields}
 }} {{{asked}}} {LOOP_END}
-{stores}gpu.return
+{awaits}{stores}gpu.return
 }}
 }}
-"
+",
+            8 + lower - step
         )
     }
 }
 
-/// The results of a loop, what it starts with, and what it yields.
+/// The results of a loop, what it starts with, and what it yields: numbers, and then tokens.
 fn carried(body: &Body) -> (String, String, String) {
-    let inits = body
-        .carried
-        .iter()
-        .enumerate()
-        .map(|(k, (init, _))| format!("%a{k} = {init}"));
-    let inits = inits.collect::<Vec<_>>().join(", ");
-    let types = vec!["i32"; body.carried.len()].join(", ");
-    let yields = body
-        .carried
-        .iter()
-        .map(|(_, value)| value.clone())
-        .collect::<Vec<_>>()
-        .join(", ");
-    if body.carried.is_empty() {
-        (String::new(), String::new(), "scf.yield".to_owned())
-    } else {
-        (
-            format!("%r:{} = ", body.carried.len()),
-            format!(" iter_args({inits}) -> ({types})"),
-            format!("scf.yield {yields} : {types}"),
-        )
+    let numbers = body.carried.iter().enumerate();
+    let numbers = numbers.map(|(k, (init, next))| (format!("%a{k} = {init}"), next, "i32"));
+    let tokens = body.handed.iter().enumerate();
+    let tokens = tokens.map(|(k, (init, next))| (format!("%q{k} = {init}"), next, "!async.token"));
+    let all: Vec<(String, &String, &'static str)> = numbers.chain(tokens).collect();
+    if all.is_empty() {
+        return (String::new(), String::new(), "scf.yield".to_owned());
     }
+    let listed = |part: fn(&(String, &String, &'static str)) -> String| {
+        all.iter().map(part).collect::<Vec<_>>().join(", ")
+    };
+    let inits = listed(|(init, ..)| init.clone());
+    let yields = listed(|(_, next, _)| (*next).clone());
+    let types = listed(|(.., ty)| (*ty).to_owned());
+    (
+        format!("%r:{} = ", all.len()),
+        format!(" iter_args({inits}) -> ({types})"),
+        format!("scf.yield {yields} : {types}"),
+    )
 }
 
 /// The text of all `items`.

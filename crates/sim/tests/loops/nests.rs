@@ -1,6 +1,7 @@
 //! Random loops in a loop around them, which may be pipelined, too, or made one with them.
 
-use super::{LOOP_END, Loop, random_loop};
+use super::early::random_loop_with_work_before;
+use super::{BEFORE, LOOP_END, Loop, random_loop};
 use proptest::prelude::*;
 use std::fmt::Write;
 
@@ -34,6 +35,15 @@ pub struct Nest {
 }
 
 pub fn random_nest() -> impl Strategy<Value = Nest> {
+    nest_of(random_loop())
+}
+
+/// A nest with work before the inner loop, in each round or once.
+pub fn random_nest_with_work_before() -> impl Strategy<Value = Nest> {
+    nest_of(random_loop_with_work_before())
+}
+
+fn nest_of(inner: impl Strategy<Value = Loop>) -> impl Strategy<Value = Nest> {
     let around = prop_oneof![
         2 => (0..3_u32, any::<bool>()).prop_map(|(ahead, first)| Around::Staged { ahead, first }),
         2 => Just(Around::For(true)),
@@ -43,7 +53,7 @@ pub fn random_nest() -> impl Strategy<Value = Nest> {
     let rounds = prop_oneof![2 => (0..4_usize).prop_map(Some), 1 => Just(None)];
     let automatic = prop::option::of(1..5_u32);
     (
-        random_loop(),
+        inner,
         around,
         rounds,
         automatic,
@@ -74,13 +84,21 @@ impl Nest {
     /// The kernel: each round has tiles of its own.
     pub fn kernel(&self) -> String {
         let kernel = self.inner.kernel();
-        let total = self.total && kernel.contains("%r:");
+        let total = self.total && kernel.contains("iter_args(%a0 ");
         let mut text = String::new();
         let (mut inside, mut closed) = (false, false);
+        // In a loop with stages, it would need one.
+        let is_once = self.is_staged() || self.initial;
+        let mut before = String::new();
         for line in kernel.lines() {
+            if line.ends_with(BEFORE) && !is_once {
+                let _ = writeln!(before, "{line}");
+                continue;
+            }
             if line.contains("scf.for ") && !inside {
                 inside = true;
                 text.push_str(&self.head(total));
+                text.push_str(&before);
                 let start = if self.initial {
                     "%a0 = %start"
                 } else {

@@ -90,7 +90,8 @@ pub fn after(context: &Context, source: &str, passes: &str) -> Option<String> {
 
 /// What the loop does as it is written, with barriers where threads meet.
 pub fn meant(context: &Context, source: &str, calls: &[Call]) -> Vec<Outcome> {
-    let plain = after(context, source, "gpux-insert-barriers").expect("barriers can be placed");
+    let plain = after(context, source, "gpux-insert-barriers");
+    let plain = plain.unwrap_or_else(|| panic!("no barriers can be placed:\n{source}"));
     let code = parse(context, &plain);
     let outcomes = calls.iter().map(|call| execute(&code, call, Adversary::Early));
     let outcomes: Vec<Outcome> = outcomes.collect();
