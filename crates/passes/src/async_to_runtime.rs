@@ -12,7 +12,7 @@
 //!
 //! The steps: [`functions`] finds functions and the bodies of regions; [`futures`], with what
 //! [`completion_analysis`] knows, which values are handed on before they are available; [`regions_to_tasks`]
-//! makes tasks of regions, with [`frames`]. [`instances`] decides in which forms each function is needed, and
+//! makes tasks of regions, with [`frames`] and where their members lie ([`layout`]). [`instances`] decides in which forms each function is needed, and
 //! [`calling_convention`] lowers what they take, return and do when something fails. [`references`] counts,
 //! with [`frame_owners`] of addresses; and [`coroutines`] suspends.
 
@@ -24,6 +24,7 @@ mod frames;
 mod functions;
 mod futures;
 mod instances;
+mod layout;
 mod references;
 mod regions_to_tasks;
 
