@@ -11,6 +11,7 @@
 #include "mlir/CAPI/ExecutionEngine.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -29,6 +30,11 @@ createEngine(Operation *module, int optLevel,
   auto machine = builder->createTargetMachine();
   if (!machine)
     return machine.takeError();
+  // Translation to LLVM IR folds sizes. Without this it takes LLVM's default
+  // layout for that, and not the one that code is generated for.
+  std::string layout = (*machine)->createDataLayout().getStringRepresentation();
+  module->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(),
+                  StringAttr::get(module->getContext(), layout));
   SmallVector<StringRef> paths =
       llvm::map_to_vector(libraries, [](MlirStringRef s) { return unwrap(s); });
   // At each level, this splits coroutines.

@@ -5,7 +5,7 @@
 //! - The same without one dependency: the runtime's simulated device finds one clean if, and only if, `async-sim` does.
 //! - Straight programs with tokens at random: `async-sim` finds one clean if, and only if, no two accesses of a buffer conflict that no path of tokens
 //!   and awaits orders; so does the runtime's simulated device, for buffers of the device.
-//! - Each call of the simulated device fails in turn ([`errors`]).
+//! - Each call of the simulated device fails in turn ([`errors`]), and the same one in `async-sim`.
 //!
 //! The programs are the same in every run; `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
 #![allow(missing_docs)]
@@ -31,6 +31,8 @@ const ELEMENTS: usize = 4;
 const KERNELS: &str = "\
 !h = memref<4xi32>
 !d = memref<4xi32, #gpu.address_space<global>>
+!hs = memref<2xi32, strided<[2]>>
+!ds = memref<2xi32, strided<[2]>, #gpu.address_space<global>>
 gpu.module @kernels {
   gpu.func @mix(%to: !d, %from: !d) kernel {
     %three = arith.constant 3 : i32
@@ -51,6 +53,10 @@ func.func private @printMemrefI32(memref<*xi32>)
 enum Stmt {
     ToDevice(usize, usize),
     ToHost(usize, usize),
+    /// To the device by way of a new buffer.
+    ByNew(usize, usize),
+    /// Every other element, to the device.
+    Strided(usize, usize),
     /// Within the device.
     Copy(usize, usize),
     Fill(usize, i32),
@@ -76,7 +82,12 @@ impl State {
     fn run(&mut self, stmts: &[Stmt]) {
         for stmt in stmts {
             match stmt {
-                Stmt::ToDevice(h, d) => self.device[*d] = self.host[*h],
+                Stmt::ToDevice(h, d) | Stmt::ByNew(h, d) => self.device[*d] = self.host[*h],
+                Stmt::Strided(h, d) => {
+                    for i in (0..ELEMENTS).step_by(2) {
+                        self.device[*d][i] = self.host[*h][i];
+                    }
+                }
                 Stmt::ToHost(d, h) => self.host[*h] = self.device[*d],
                 Stmt::Copy(from, to) => self.device[*to] = self.device[*from],
                 Stmt::Fill(d, value) => self.device[*d] = [*value; ELEMENTS],
@@ -107,6 +118,8 @@ fn statements() -> impl Strategy<Value = Vec<Stmt>> {
     let leaf = prop_oneof![
         two.clone().prop_map(|(a, b)| Stmt::ToDevice(a, b)),
         two.clone().prop_map(|(a, b)| Stmt::ToHost(a, b)),
+        two.clone().prop_map(|(a, b)| Stmt::ByNew(a, b)),
+        two.clone().prop_map(|(a, b)| Stmt::Strided(a, b)),
         // Bytes that are copied to themselves overlap.
         two.clone()
             .prop_map(|(a, b)| Stmt::Copy(a, if a == b { (b + 1) % BUFFERS } else { b })),
@@ -134,6 +147,8 @@ struct Writer {
     /// How many dependencies there are on the tokens of buffers of the device, and the number of one that is left out.
     dependencies: usize,
     left_out: Option<usize>,
+    /// Whether each operation depends on all before it.
+    in_a_row: bool,
 }
 
 /// Where the token of a buffer of the device is.
@@ -171,11 +186,21 @@ impl Writer {
                 dependencies.push(self.tokens[buffer].clone());
             }
         }
+        if self.in_a_row {
+            dependencies.clone_from(&self.tokens);
+        }
         dependencies.dedup();
         let line = format!("{token} = {op} {}{rest}", clause(&dependencies));
         self.line(&line);
-        for buffer in buffers {
-            self.tokens[*buffer].clone_from(&token);
+        self.done(buffers, &token);
+    }
+
+    /// The last that has accessed some buffers has this token.
+    fn done(&mut self, buffers: &[usize], token: &str) {
+        for (buffer, last) in self.tokens.iter_mut().enumerate() {
+            if self.in_a_row || buffers.contains(&buffer) {
+                token.clone_into(last);
+            }
         }
     }
 
@@ -210,6 +235,20 @@ memref.store {new}, %h{h}[{i}] : !h
                 }
                 Stmt::ToHost(d, h) => {
                     self.op("gpux.transfer async", &[device(*d), *h], &format!("%d{d}, %h{h} : !d to !h"));
+                }
+                Stmt::ByNew(h, d) => {
+                    let (new, token) = (self.name(), self.name());
+                    let line = format!("{new}, {token} = gpux.transfer async [{}] %h{h} to device : !h to !d", self.tokens[*h]);
+                    self.line(&line);
+                    self.done(&[*h], &token);
+                    self.op("gpux.transfer async", &[*h, device(*d)], &format!("{new}, %d{d} : !d to !d"));
+                    self.op("gpux.dealloc async", &[*h], &format!("{new} : !d"));
+                }
+                Stmt::Strided(h, d) => {
+                    let (from, to) = (self.name(), self.name());
+                    self.line(&format!("{from} = memref.subview %h{h}[0] [2] [2] : !h to !hs"));
+                    self.line(&format!("{to} = memref.subview %d{d}[0] [2] [2] : !d to !ds"));
+                    self.op("gpux.transfer async", &[*h, device(*d)], &format!("{from}, {to} : !hs to !ds"));
                 }
                 Stmt::Copy(from, to) => self.op(
                     "gpux.transfer async",
@@ -305,6 +344,7 @@ fn writer() -> Writer {
         tokens: tokens.collect(),
         dependencies: 0,
         left_out: None,
+        in_a_row: false,
     }
 }
 
@@ -317,6 +357,28 @@ fn source(stmts: &[Stmt]) -> String {
 fn written(stmts: &[Stmt], left_out: Option<usize>) -> Writer {
     let mut writer = writer();
     writer.left_out = left_out;
+    finished(writer, stmts)
+}
+
+/// The same, with each operation after all before it.
+fn source_in_a_row(stmts: &[Stmt]) -> String {
+    let mut writer = writer();
+    for buffer in 0..BUFFERS {
+        let alloc = format!("%d{buffer}, %a{buffer} = gpux.alloc async");
+        let after = if buffer == 0 {
+            String::new()
+        } else {
+            clause(&[format!("%z{}", buffer - 1)])
+        };
+        writer.text = writer.text.replace(&alloc, &format!("{alloc} {after}"));
+    }
+    writer.in_a_row = true;
+    writer.done(&[], &format!("%z{}", BUFFERS - 1));
+    finished(writer, stmts).text
+}
+
+/// A program that has begun, with these statements and its end.
+fn finished(mut writer: Writer, stmts: &[Stmt]) -> Writer {
     writer.stmts(stmts);
     for buffer in 0..BUFFERS {
         let line = format!(
@@ -464,6 +526,7 @@ fn straight(steps: &[Step]) -> (String, bool, bool) {
         tokens: vec![String::new(); 2 * BUFFERS],
         dependencies: 0,
         left_out: None,
+        in_a_row: false,
     };
     // Of each operation: its accesses, and the operations before it.
     let mut ops: Vec<(Accesses, Vec<usize>)> = Vec::new();

@@ -263,20 +263,28 @@ fn programs_are_compiled_ahead_of_time() -> Result<()> {
     fs::copy(&built, libraries.join("libasyncopt_rt.so")).with_context(|| format!("{}", built.display()))?;
     let llvm = std::env::var("MLIR_SYS_220_PREFIX").context("MLIR_SYS_220_PREFIX is not set")?;
     let path = format!("{llvm}/bin:{}", std::env::var("PATH")?);
-    for (program, expected) in [("task.mlir", "42\n"), ("coroutine.mlir", "100000\n")] {
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test/Run/captures.mlir");
+    for (program, expected) in [
+        (runtime_program("task.mlir"), "42\n"),
+        (runtime_program("coroutine.mlir"), "100000\n"),
+        (captures, "24\n48\n"),
+    ] {
+        let lowered = Command::new(env!("CARGO_BIN_EXE_async-opt"))
+            .args([program.as_os_str(), "--async-lower-to-cpu".as_ref()])
+            .output()?;
         // What the C library calls returns an exit code.
-        let text = fs::read_to_string(runtime_program(program))?;
+        let text = printed(&lowered)?;
         let head = "llvm.func @main() -> i32 {\n  %ok = llvm.mlir.constant(0 : i32) : i32";
-        let text = text.replace("llvm.func @main() {", head);
-        let (before, after) = text.rsplit_once("llvm.return\n").context("main returns")?;
-        let with_code = file(program, &format!("{before}llvm.return %ok : i32\n{after}"))?;
+        let (before, main) = text.split_once("llvm.func @main() {").context("main")?;
+        let main = main.replacen("llvm.return\n", "llvm.return %ok : i32\n", 1);
+        let with_code = file("ahead.mlir", &format!("{before}{head}{main}"))?;
         let output = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ahead-of-time.sh"))
             .arg(with_code)
             .args([&folder, &folder])
             .env("PATH", &path)
             .env_remove("LD_LIBRARY_PATH")
             .output()?;
-        ensure!(printed(&output)? == expected, "{program}: {output:?}");
+        ensure!(printed(&output)? == expected, "{}: {output:?}", program.display());
     }
     Ok(())
 }

@@ -530,6 +530,9 @@ operations! {
         WHILE = "while",
         YIELD = "yield",
     }
+    tensor "tensor" {
+        EMPTY = "empty",
+    }
     ub "ub" {
         POISON = "poison",
     }

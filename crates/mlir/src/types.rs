@@ -231,6 +231,13 @@ pub fn memref_shape(ty: Type<'_>) -> Option<Shape<'_>> {
     unsafe { mlirTypeIsAMemRef(ty.to_raw()) }.then(|| shape(ty))
 }
 
+/// Sizes and elements, if `ty` is a tensor of known rank.
+#[must_use]
+pub fn tensor_shape(ty: Type<'_>) -> Option<Shape<'_>> {
+    // SAFETY: a live type.
+    unsafe { mlirTypeIsARankedTensor(ty.to_raw()) }.then(|| shape(ty))
+}
+
 /// Returns true if `ty` is a memref of unknown rank.
 #[must_use]
 pub fn is_unranked_memref(ty: Type<'_>) -> bool {
@@ -249,7 +256,7 @@ pub fn memref_element(ty: Type<'_>) -> Option<Type<'_>> {
 }
 
 fn shape(ty: Type<'_>) -> Shape<'_> {
-    // SAFETY: a live shaped type of known rank, as vectors and memrefs are; the dimensions are in range.
+    // SAFETY: a live shaped type of known rank, as vectors, memrefs and tensors of one are; the dimensions are in range.
     unsafe {
         let sizes = (0..mlirShapedTypeGetRank(ty.to_raw())).map(|i| {
             let size = mlirShapedTypeGetDimSize(ty.to_raw(), isize::try_from(i).unwrap_or(0));

@@ -12,7 +12,7 @@
 //!
 //! The steps: [`functions`] finds functions and the bodies of regions; [`futures`], with what
 //! [`completion_analysis`] knows, which values are handed on before they are available; [`regions_to_tasks`]
-//! makes tasks of regions, with [`frames`]. [`instances`] decides in which forms each function is needed, and
+//! makes tasks of regions, with [`frames`] and where their members lie ([`layout`]). [`instances`] decides in which forms each function is needed, and
 //! [`calling_convention`] lowers what they take, return and do when something fails. [`references`] counts,
 //! with [`frame_owners`] of addresses; and [`coroutines`] suspends.
 
@@ -24,6 +24,7 @@ mod frames;
 mod functions;
 mod futures;
 mod instances;
+mod layout;
 mod references;
 mod regions_to_tasks;
 
@@ -35,6 +36,7 @@ use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
 use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, Region, Walk};
+use async_mlir::llvm::{AddressSpace, pointer};
 use async_mlir::melior::ir::Type;
 use async_mlir::melior::ir::attribute::TypeAttribute;
 use async_mlir::melior::ir::r#type::FunctionType;
@@ -71,23 +73,41 @@ impl Pass for AsyncToRuntime {
     };
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let functions = Functions::of(root)?;
-        let builder = LlvmBuilder::new(root);
-        let pending = PendingValues::of(&functions)?;
-        let rewritten = regions_to_tasks::rewrite(&functions, &pending, &builder)?;
         let status = cx.str("on-error") == "status";
-        let unused_name = |base: &str| builder.unused_name(base);
-        let mut instances = instances::instantiate(&functions, status, &rewritten.owners, unused_name)?;
-        calling_convention::lower(&mut instances, rewritten.frames, &builder)?;
-        for instance in &instances.list {
-            references::count(instance, &instances.owners, &builder);
-            if instance.suspends {
-                coroutines::expand(instance, &builder)?;
+        let mut modules = vec![root];
+        root.walk(|op| {
+            if op.is(gpu::MODULE) {
+                return Walk::Skip;
             }
+            if op.is(builtin::MODULE) && op != root {
+                modules.push(op);
+            }
+            Walk::Advance
+        });
+        // Each has a symbol table of its own, for all that is made.
+        for module in modules {
+            lower_module(module, status)?;
         }
-        builder.check_declarations()?;
-        lower_types(root, builder.ptr)
+        lower_types(root, pointer(root.context(), AddressSpace::Generic))
     }
+}
+
+/// Lowers the functions directly in a module.
+fn lower_module(module: Op<'_>, status: bool) -> Result<(), PassError<'_>> {
+    let functions = Functions::of(module)?;
+    let builder = LlvmBuilder::new(module);
+    let pending = PendingValues::of(&functions)?;
+    let rewritten = regions_to_tasks::rewrite(&functions, &pending, &builder)?;
+    let unused_name = |base: &str| builder.unused_name(base);
+    let mut instances = instances::instantiate(&functions, status, &rewritten.owners, unused_name)?;
+    calling_convention::lower(&mut instances, rewritten.frames, &builder)?;
+    for instance in &instances.list {
+        references::count(instance, &instances.owners, &builder);
+        if instance.suspends {
+            coroutines::expand(instance, &builder)?;
+        }
+    }
+    builder.check_declarations()
 }
 
 /// Makes pointers of all tokens of host code.
@@ -100,7 +120,7 @@ fn lower_types<'c>(root: Op<'c>, ptr: Type<'c>) -> Result<(), PassError<'c>> {
         if op.dialect() == async_::NAMESPACE {
             fault = Some(
                 PassError::new(op, "is in code that is not lowered")
-                    .note(op, "host code is in functions of the module itself"),
+                    .note(op, "host code is in functions of a module"),
             );
         }
         let tokens = op.operands().any(|operand| is_token(operand.ty()))

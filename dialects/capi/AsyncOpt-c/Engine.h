@@ -17,8 +17,9 @@
 extern "C" {
 #endif
 
-/// Does what mlirExecutionEngineCreate does, but for two things: it tells
-/// `onError` what is wrong when it returns a null engine, and it leaves no
+/// Does what mlirExecutionEngineCreate does, but for three things: it tells
+/// `onError` what is wrong when it returns a null engine, it gives the module
+/// the data layout of the machine before it is translated, and it leaves no
 /// files for `perf` behind, which MLIR's own writes below the home folder
 /// wherever LLVM was built with support for it.
 MLIR_CAPI_EXPORTED MlirExecutionEngine asyncOptEngineCreate(

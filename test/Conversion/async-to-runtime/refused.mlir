@@ -156,3 +156,34 @@ func.func @captures_scalable_vector(%v: vector<[4]xf32>) -> !async.token {
   }
   return %t : !async.token
 }
+
+// -----
+
+// The runtime aligns frames to 4096 bytes at most.
+// expected-error @+2 {{takes or returns a value of type 'vector<1024xf64>', which the frame of a task can't hold}}
+// expected-note @+1 {{hand it on in a buffer; values in frames are of a known size, and aligned to 4096 bytes at most}}
+func.func private @take(%v: vector<1024xf64>) {
+  return
+}
+func.func @long_vector(%v: vector<1024xf64>) -> !async.token {
+  %t = async.region {
+    func.call @take(%v) : (vector<1024xf64>) -> ()
+    async.yield
+  }
+  return %t : !async.token
+}
+
+// -----
+
+// expected-error @+2 {{takes or returns a value of type '!llvm.struct<"unknown", opaque>', which the frame of a task can't hold}}
+// expected-note @+1 {{hand it on in a buffer}}
+func.func private @take(%v: !llvm.struct<"unknown", opaque>) {
+  return
+}
+func.func @opaque(%v: !llvm.struct<"unknown", opaque>) -> !async.token {
+  %t = async.region {
+    func.call @take(%v) : (!llvm.struct<"unknown", opaque>) -> ()
+    async.yield
+  }
+  return %t : !async.token
+}

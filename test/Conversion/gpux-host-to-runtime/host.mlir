@@ -51,10 +51,10 @@ module attributes {gpu.container_module} {
     return
   }
 
-  // A transfer of what lies in a row is one call, to a new buffer or to one that is there.
+  // A transfer of what lies in a row is one call, to a new buffer or to one that is there. If it fails, nobody else frees the new one.
   // CHECK-LABEL: func.func @transfer
   // CHECK: call @asyncopt_rt_device_alloc
-  // CHECK: call @asyncopt_rt_device_transfer(
+  // CHECK: call @asyncopt_rt_device_transfer_to_new(
   // CHECK: call @asyncopt_rt_device_transfer(
   func.func @transfer(%h: memref<?x8xf32>, %d: !device) -> !device {
     %r = gpux.transfer %h to device : memref<?x8xf32> to !device

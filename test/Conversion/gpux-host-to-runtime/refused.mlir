@@ -36,3 +36,50 @@ func.func @memset(%m: memref<4xf32, #gpu.address_space<global>>, %f: f32) {
   gpux.memset %f, %m : memref<4xf32, #gpu.address_space<global>>
   return
 }
+
+// -----
+
+!map = !nvgpu.tensormap.descriptor<tensor = memref<8x8xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @load(%m: !map) kernel {
+      gpu.return
+    }
+  }
+  func.func @tensor_map(%m: !map) {
+    %c1 = arith.constant 1 : index
+    // expected-error @+2 {{'gpux.async_launch' op has a value of type '!nvgpu.tensormap.descriptor<tensor = memref<8x8xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>', which has no counterpart in LLVM}}
+    // expected-note @+1 {{host code and the kernels that it launches exchange numbers, vectors and buffers with strides; async-sim runs programs with tensor map descriptors}}
+    gpux.async_launch @kernels::@load blocks (%c1, %c1, %c1) threads (%c1, %c1, %c1) args(%m : !map)
+    return
+  }
+}
+
+// -----
+
+#tiles = affine_map<(d0) -> (d0 floordiv 4, d0 mod 4)>
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @tiles(%m: memref<8xf32, #tiles>) kernel {
+      gpu.return
+    }
+  }
+  func.func @layout(%m: memref<8xf32, #tiles>) {
+    %c1 = arith.constant 1 : index
+    // expected-error @+2 {{has a value of type 'memref<8xf32, affine_map<(d0) -> (d0 floordiv 4, d0 mod 4)>>', which has no counterpart in LLVM}}
+    // expected-note @+1 {{exchange numbers, vectors and buffers with strides}}
+    gpux.async_launch @kernels::@tiles blocks (%c1, %c1, %c1) threads (%c1, %c1, %c1) args(%m : memref<8xf32, #tiles>)
+    return
+  }
+}
+
+// -----
+
+func.func @elements() {
+  // expected-error @+2 {{has a value of type 'memref<8xtf32, #gpu.address_space<global>>', which has no counterpart in LLVM}}
+  // expected-note @+1 {{exchange numbers}}
+  %m = gpux.alloc () : memref<8xtf32, #gpu.address_space<global>>
+  return
+}

@@ -37,6 +37,8 @@ pub enum HostOp {
         from: Reg,
         /// Where to.
         to: Reg,
+        /// True if elements go one by one, each by a call of the device: a type does not say that they lie in a row.
+        one_by_one: bool,
     },
     /// Makes a buffer like another one, and copies to it: `gpux.transfer` with a result
     TransferToNew {
@@ -46,6 +48,8 @@ pub enum HostOp {
         to: Reg,
         /// Who may access that.
         owner: Owner,
+        /// As for other transfers.
+        one_by_one: bool,
     },
     /// Stores one number everywhere: `gpux.memset`
     Fill {

@@ -55,8 +55,8 @@ impl<'c> Machine<'c> {
                     self.memory.claim(actor, view.buffer)?;
                 }
             }
-            HostOp::Transfer { from, to } => self.transfer(t, *from, *to)?,
-            HostOp::TransferToNew { from, to, owner } => {
+            HostOp::Transfer { from, to, .. } => self.transfer(t, *from, *to)?,
+            HostOp::TransferToNew { from, to, owner, .. } => {
                 let new = self.buffer_like(t, *from, *owner)?;
                 self.set(t, *to, new);
                 self.transfer(t, *from, *to)?;

@@ -1,6 +1,7 @@
 //! Lays out the frames of tokens, and emits the constants that describe them to the runtime
 //! (`asyncopt_rt_type`).
 
+use super::layout::{Extent, Layout, MAX_ALIGN};
 use crate::utils::llvm_builder::{self, At, LlvmBuilder, is_scalable, rt};
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
@@ -14,13 +15,15 @@ use async_mlir::pass::PassError;
 pub(super) const RUN: &str = "!llvm.func<i32 (ptr, ptr)>";
 const CLEAN_UP: &str = "!llvm.func<void (ptr)>";
 
+/// The most bytes that a frame has: offsets are constants of 32 bits.
+const MAX_SIZE: u64 = i32::MAX.cast_unsigned() as u64;
+
 /// What a frame holds: what the task takes, and then what it delivers.
 #[derive(Clone, Debug)]
 pub(super) struct Frame<'c> {
     inputs: Vec<Type<'c>>,
     results: Vec<Type<'c>>,
-    /// The types that all of them are lowered to.
-    members: Vec<Type<'c>>,
+    layout: Layout,
 }
 
 impl<'c> Frame<'c> {
@@ -28,7 +31,7 @@ impl<'c> Frame<'c> {
     ///
     /// # Errors
     ///
-    /// If one of them has no counterpart in the `llvm` dialect; the message is for `op`.
+    /// If one of them has no counterpart in the `llvm` dialect, or none that a frame can hold; the message is for `op`.
     pub(super) fn new(
         inputs: Vec<Type<'c>>,
         results: Vec<Type<'c>>,
@@ -44,15 +47,25 @@ impl<'c> Frame<'c> {
                 PassError::new(op, message).note(op, help)
             })
         };
-        let members = inputs
-            .iter()
-            .chain(&results)
-            .map(lower)
-            .collect::<Result<_, _>>()?;
+        let mut members = Vec::new();
+        for ty in inputs.iter().chain(&results) {
+            let member = lower(ty)?;
+            if Extent::of(member).is_none_or(|extent| extent.align > MAX_ALIGN) {
+                let message =
+                    format!("takes or returns a value of type '{ty}', which the frame of a task can't hold");
+                let help = format!(
+                    "hand it on in a buffer; values in frames are of a known size, and aligned to {MAX_ALIGN} bytes at most"
+                );
+                return Err(PassError::new(op, message).note(op, help));
+            }
+            members.push(member);
+        }
+        let too_large = || PassError::new(op, "takes and returns more than memory holds");
+        let layout = Layout::of(&members).filter(|layout| layout.extent.size <= MAX_SIZE);
         Ok(Self {
             inputs,
             results,
-            members,
+            layout: layout.ok_or_else(too_large)?,
         })
     }
 
@@ -70,7 +83,7 @@ impl<'c> Frame<'c> {
         at: At<'c>,
         builder: &LlvmBuilder<'c>,
     ) -> Value<'c> {
-        builder.member(pointer, &self.members, index, location, at)
+        self.member(pointer, index, location, at, builder)
     }
 
     /// The address of a result in the frame at `pointer`.
@@ -82,7 +95,19 @@ impl<'c> Frame<'c> {
         at: At<'c>,
         builder: &LlvmBuilder<'c>,
     ) -> Value<'c> {
-        builder.member(pointer, &self.members, self.inputs.len() + index, location, at)
+        self.member(pointer, self.inputs.len() + index, location, at, builder)
+    }
+
+    fn member(
+        &self,
+        pointer: Value<'c>,
+        index: usize,
+        location: Location<'c>,
+        at: At<'c>,
+        builder: &LlvmBuilder<'c>,
+    ) -> Value<'c> {
+        let offset = i32::try_from(self.layout.offsets[index]).expect("a frame is not that large");
+        builder.element(pointer, builder.int(8), &[offset], location, at)
     }
 
     /// Makes the constant that describes tasks with this frame, whose body is the function `run`, and returns its name.
@@ -135,12 +160,10 @@ impl<'c> Frame<'c> {
                 insert(member, builder.address_of(function, location, at));
             }
         }
-        let frame = structure(builder.context(), &self.members);
-        let aligned = structure(builder.context(), &[builder.int(8), frame]);
-        for (member, ty, indices) in [(3, frame, &[1][..]), (4, aligned, &[0, 1])] {
-            let null = builder.null(location, at);
-            let end = builder.element(null, ty, indices, location, at);
-            insert(member, builder.pointer_to_int(end, location, at));
+        let Extent { size, align } = self.layout.extent;
+        for (member, number) in [(3, size), (4, align)] {
+            let number = i64::try_from(number).expect("a frame is not that large");
+            insert(member, builder.constant(64, number, location, at));
         }
         llvm_builder::op(llvm::RETURN, &[value], &[], location, at);
         symbol
@@ -163,7 +186,7 @@ impl<'c> Frame<'c> {
         function.region(0).append(block);
         let at = At::End(block);
         for &member in members {
-            let place = builder.member(block.arg(0), &self.members, member, location, at);
+            let place = self.member(block.arg(0), member, location, at, builder);
             let token = builder.load(place, builder.ptr, location, at);
             builder.call(rt::RELEASE, &[token], None, location, at);
         }

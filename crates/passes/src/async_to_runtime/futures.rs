@@ -146,24 +146,45 @@ impl<'c> Graph<'_, 'c> {
     }
 }
 
-/// Has the body of a task await its trailing tokens where it returns what may be pending.
+/// Has the body of a task await its trailing tokens where it returns what may be pending, or of these what the values are there with, if that is
+/// known: so they are delivered also if something fails that only uses them, and whoever frees them can.
 fn await_in_body<'c>(task: Op<'c>, functions: &Functions<'c>, pending: &PendingValues<'c>) {
     let values = functions.num_task_values(task);
     let mut completion = CompletionAnalysis::new(task);
+    let mut awaits = Vec::new();
     for block in task.region(0).blocks() {
         let Some(end) = block.terminator().filter(|end| end.is(func::RETURN)) else {
             continue;
         };
-        let is_pending = end.operands().take(values).any(|value| {
-            let token = value.defining_op().filter(|_| is_delivered(value));
-            let known = token.is_some_and(|region| completion.is_complete(region.result(0), end));
-            pending.is_future(value) && !known
-        });
+        let owner = |value: Value<'c>| {
+            let region = value.defining_op().filter(|_| is_delivered(value));
+            region.map(|region| region.result(0))
+        };
+        let futures = end
+            .operands()
+            .take(values)
+            .filter(|value| pending.is_future(*value));
+        let owners: Vec<Option<Value>> = futures.map(owner).collect();
+        let mut is_known =
+            |owner: &Option<Value<'c>>| owner.is_some_and(|owner| completion.is_complete(owner, end));
+        let is_pending = owners.iter().any(|owner| !is_known(owner));
         let tokens: Vec<Value> = end.operands().skip(values).collect();
         if is_pending && !tokens.is_empty() {
-            OpBuilder::new(async_::AWAIT, end.location())
+            let waits = OpBuilder::new(async_::AWAIT, end.location())
                 .operands(&tokens)
                 .before(end);
+            awaits.push((waits, end, owners));
+        }
+    }
+    // What is complete with the trailing tokens.
+    let mut completion = CompletionAnalysis::new(task);
+    for (waits, end, owners) in awaits {
+        let owners: Option<Vec<Value>> = owners.into_iter().collect();
+        if let Some(mut owners) = owners
+            && owners.iter().all(|owner| completion.is_complete(*owner, end))
+        {
+            owners.dedup();
+            waits.set_operands(&owners);
         }
     }
 }

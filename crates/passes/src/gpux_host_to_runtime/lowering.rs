@@ -267,10 +267,11 @@ impl<'c> Lowering<'_, 'c> {
                 bytes = binary(arith::MULI, bytes, size, site);
             }
             let operands = [this, device, other.pointer, metadata.pointer, bytes, place];
-            builder.call(rt::DEVICE_TRANSFER, &operands, status, location, at);
+            let function = self.transfer_function(rt::DEVICE_TRANSFER.to_owned(), 0, result);
+            builder.call(&function, &operands, status, location, at);
         } else {
             let rank = metadata.sizes.len();
-            let function = self.wrappers.strided_transfer(rank);
+            let function = self.transfer_function(self.wrappers.strided_transfer(rank), rank, result);
             let mut operands = vec![this, device, other.pointer, metadata.pointer, element, place];
             for values in [&metadata.sizes, &other.strides, &metadata.strides] {
                 operands.extend(values.iter().map(|value| self.to_i64(*value, site)));
@@ -278,6 +279,17 @@ impl<'c> Lowering<'_, 'c> {
             builder.call(&function, &operands, status, location, at);
         }
         new.into_iter().collect()
+    }
+
+    /// What is called for a transfer: `transfer`, for `rank` dimensions, or where it is to a new buffer, a function that frees that if it fails.
+    fn transfer_function(&self, transfer: String, rank: usize, new: Option<Value<'c>>) -> String {
+        let Some(new) = new else { return transfer };
+        let dealloc = if is_on_device(new.ty()) {
+            rt::DEVICE_DEALLOC
+        } else {
+            rt::HOST_DEALLOC
+        };
+        self.wrappers.transfer_to_new(&transfer, rank, dealloc)
     }
 
     fn memset(&self, value: Value<'c>, buffer: Value<'c>, site: Site<'c>) {

@@ -25,7 +25,7 @@ impl<'a, 'c> Wrappers<'a, 'c> {
     pub(super) fn strided_transfer(&self, rank: usize) -> String {
         let base = format!("{}_rank{rank}", rt::DEVICE_TRANSFER);
         self.builder.shared(&base, |name| {
-            self.add(&strided_transfer(name, rank), rt::DEVICE_TRANSFER);
+            self.add(&strided_transfer(name, rank));
         })
     }
 
@@ -36,7 +36,7 @@ impl<'a, 'c> Wrappers<'a, 'c> {
         let key = format!("{} {}", rt::DEVICE_LAUNCH, list.join(", "));
         self.builder
             .shared_as(&key, &format!("{}_args", rt::DEVICE_LAUNCH), |name| {
-                self.add(&launch(name, &list), rt::DEVICE_LAUNCH);
+                self.add(&launch(name, &list));
             })
     }
 
@@ -46,12 +46,22 @@ impl<'a, 'c> Wrappers<'a, 'c> {
         let key = format!("{} {ty}", rt::DEVICE_MEMSET);
         self.builder
             .shared_as(&key, &format!("{}_value", rt::DEVICE_MEMSET), |name| {
-                self.add(&memset(name, &ty.to_string()), rt::DEVICE_MEMSET);
+                self.add(&memset(name, &ty.to_string()));
             })
     }
 
-    /// Adds the last function of `text`, which calls `callee`.
-    fn add(&self, text: &str, callee: &str) {
+    /// The name of the function that transfers to a buffer that was allocated for that, and frees it with `dealloc` if the transfer fails: nobody
+    /// else will know it. It takes what `transfer` does, the function for the transfer of contiguous buffers or for one of `rank` dimensions.
+    pub(super) fn transfer_to_new(&self, transfer: &str, rank: usize, dealloc: &str) -> String {
+        let key = format!("{transfer} {dealloc}");
+        let base = format!("{}_to_new", rt::DEVICE_TRANSFER);
+        self.builder.shared_as(&key, &base, |name| {
+            self.add(&transfer_to_new(name, transfer, rank, dealloc));
+        })
+    }
+
+    /// Adds the last function of `text`. The ones before it are declarations of what it calls.
+    fn add(&self, text: &str) {
         let parsed =
             Module::parse(self.builder.context(), text).unwrap_or_else(|| panic!("is not MLIR:\n{text}"));
         let functions = Op::from(parsed.as_operation())
@@ -61,17 +71,21 @@ impl<'a, 'c> Wrappers<'a, 'c> {
         let Some(body) = self.module.region(0).first() else {
             return;
         };
-        for function in functions {
-            if let Some(ty) =
-                function_type(function).filter(|_| function.str_attr(attr::SYM_NAME) == Some(callee))
-            {
-                self.builder.expect_declaration(callee, ty);
+        let Some((new, declarations)) = functions.split_last() else {
+            return;
+        };
+        for declaration in declarations {
+            let name = declaration.str_attr(attr::SYM_NAME).unwrap_or_default();
+            if let Some(ty) = function_type(*declaration) {
+                self.builder.expect_declaration(name, ty);
             }
-            if function.str_attr(attr::SYM_NAME) != Some(callee) || self.builder.reserve_name(callee) {
-                function.detach();
-                body.append(function);
+            if self.builder.reserve_name(name) {
+                declaration.detach();
+                body.append(*declaration);
             }
         }
+        new.detach();
+        body.append(*new);
     }
 }
 
@@ -120,6 +134,27 @@ func.func private @{name}(%task: !llvm.ptr, %device: i32, %to: !llvm.ptr, %from:
         result = format!("%r{i}");
     }
     text + &format!("return {result} : i32\n}}\n")
+}
+
+fn transfer_to_new(name: &str, transfer: &str, rank: usize, dealloc: &str) -> String {
+    let numbers = vec!["i64".to_owned(); 3 * rank];
+    let parameters = parameters('n', &numbers);
+    let types: String = numbers.iter().map(|ty| format!(", {ty}")).collect();
+    let operands: String = (0..numbers.len()).map(|i| format!(", %n{i}")).collect();
+    format!(
+        "func.func private @{dealloc}(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr) -> i32
+func.func private @{transfer}(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr{types}) -> i32
+func.func private @{name}(%task: !llvm.ptr, %device: i32, %to: !llvm.ptr, %from: !llvm.ptr, %bytes: i64, %place: !llvm.ptr{parameters}) -> i32 {{
+%good = arith.constant 0 : i32
+%status = func.call @{transfer}(%task, %device, %to, %from, %bytes, %place{operands}) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr{types}) -> i32
+%failed = arith.cmpi ne, %status, %good : i32
+scf.if %failed {{
+func.call @{dealloc}(%task, %device, %to, %place) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr) -> i32
+}}
+return %status : i32
+}}
+"
+    )
 }
 
 fn launch(name: &str, types: &[String]) -> String {

@@ -147,6 +147,11 @@ impl<'c> Reader<'c> {
     /// What a device operation does; `made` is the buffer that it makes, if it makes one.
     fn device_work(&mut self, op: Op<'c>, made: Option<Reg>) -> Done<'c> {
         let operands: Vec<Value> = op.operands().filter(|operand| !is_token(operand.ty())).collect();
+        // As --gpux-host-to-runtime lowers it.
+        let buffers = op.operands().chain(op.results());
+        let one_by_one = buffers
+            .filter(|value| !is_token(value.ty()))
+            .any(|buffer| !types::is_contiguous(buffer.ty()));
         let host = match (op.name(), made) {
             (gpux::ALLOC | gpux::HOST_ALLOC, Some(view)) => HostOp::Claim { view },
             (gpux::DEALLOC, _) => HostOp::Dealloc {
@@ -160,10 +165,12 @@ impl<'c> Reader<'c> {
                 from: self.reg(operands[0]),
                 to,
                 owner: owner(op.results().find(|result| !is_token(result.ty()))),
+                one_by_one,
             },
             (gpux::TRANSFER, None) => HostOp::Transfer {
                 from: self.reg(operands[0]),
                 to: self.reg(operands[1]),
+                one_by_one,
             },
             _ => HostOp::Launch(Box::new(self.launch_op(op)?)),
         };

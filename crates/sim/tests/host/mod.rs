@@ -21,8 +21,8 @@ pub type Place = (usize, usize);
 pub enum Stmt {
     /// `to = 3 * from + 1`
     Update { to: Place, from: Place },
-    /// A region; how it is ordered.
-    Task(Vec<Stmt>, Order),
+    /// A region; how it is ordered, and what it captures besides buffers.
+    Task(Vec<Stmt>, Order, Vec<Capture>),
     /// `value = element`, by a region that yields it.
     Read(Place),
     /// `element = value`
@@ -57,6 +57,52 @@ pub enum Before {
     Join,
 }
 
+/// A value that a task captures, and compares with what it was made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Capture {
+    pub kind: CaptureKind,
+    /// From 0 to 99, so that each type holds it; a bit, its lowest one.
+    pub number: i32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum CaptureKind {
+    Bit,
+    /// An integer of so many bits.
+    Int(u32),
+    Index,
+    /// A floating-point number of so many bits.
+    Float(u32),
+    /// So many integers of so many bits.
+    Vector(usize, u32),
+    /// A buffer of an unknown size, that many of them, in which the number is the last element.
+    Memref(usize),
+    /// The token and the value of a region.
+    Token,
+}
+
+fn capture() -> impl Strategy<Value = Capture> {
+    let kind = prop_oneof![
+        2 => Just(CaptureKind::Bit),
+        4 => prop::sample::select(vec![8, 16, 32, 64]).prop_map(CaptureKind::Int),
+        2 => Just(CaptureKind::Index),
+        2 => prop::sample::select(vec![16, 32, 64]).prop_map(CaptureKind::Float),
+        2 => (2..6_usize, prop::sample::select(vec![8, 32, 64])).prop_map(|(size, bits)| CaptureKind::Vector(size, bits)),
+        1 => (1..4_usize).prop_map(CaptureKind::Memref),
+        1 => Just(CaptureKind::Token),
+    ];
+    (kind, 0..100).prop_map(|(kind, number)| Capture { kind, number })
+}
+
+/// Mostly none or few.
+fn captures() -> impl Strategy<Value = Vec<Capture>> {
+    prop_oneof![
+        3 => Just(Vec::new()),
+        1 => prop::collection::vec(capture(), 1..4),
+        1 => prop::collection::vec(capture(), 4..20),
+    ]
+}
+
 fn place() -> impl Strategy<Value = Place> {
     (0..BUFFERS, 0..ELEMENTS)
 }
@@ -81,7 +127,7 @@ pub fn statements() -> impl Strategy<Value = Vec<Stmt>> {
     let stmt = leaf.prop_recursive(4, 24, 4, |inner| {
         let body = || prop::collection::vec(inner.clone(), 1..4);
         prop_oneof![
-            6 => (body(), order()).prop_map(|(body, order)| Stmt::Task(body, order)),
+            6 => (body(), order(), captures()).prop_map(|(body, order, captures)| Stmt::Task(body, order, captures)),
             1 => (place(), body(), body()).prop_map(|(place, then, other)| Stmt::If(place, then, other)),
             1 => (0..4_usize, body()).prop_map(|(trip, body)| Stmt::For(trip, body)),
             1 => (body(), any::<bool>()).prop_map(|(body, is_async)| Stmt::Call(body, is_async)),
@@ -123,7 +169,7 @@ impl State {
                 Stmt::Update { to, from } => {
                     self.buffers[to.0][to.1] = self.buffers[from.0][from.1].wrapping_mul(3).wrapping_add(1);
                 }
-                Stmt::Task(body, _) | Stmt::Call(body, _) => {
+                Stmt::Task(body, ..) | Stmt::Call(body, _) => {
                     // What is read there is known there alone.
                     let value = self.value;
                     if !matches!(stmt, Stmt::Call(_, false)) {
@@ -176,7 +222,7 @@ impl Sets {
                 Stmt::Write(place) => {
                     self.writes.insert(place.0);
                 }
-                Stmt::Task(body, _) | Stmt::Call(body, _) | Stmt::For(_, body) => self.add(body),
+                Stmt::Task(body, ..) | Stmt::Call(body, _) | Stmt::For(_, body) => self.add(body),
                 Stmt::If(place, then, other) => {
                     self.reads.insert(place.0);
                     self.add(then);

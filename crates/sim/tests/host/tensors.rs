@@ -163,7 +163,7 @@ impl Writer {
                 self.use_of(*to, state);
                 self.put(&sum, *to, state);
             }
-            Stmt::Task(body, order) => self.task(body, *order, state),
+            Stmt::Task(body, order, _) => self.task(body, *order, state),
             Stmt::Read(place) => {
                 let (token, value) = (self.name(), self.name());
                 let before = &state.tokens[place.0];

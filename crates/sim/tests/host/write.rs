@@ -1,6 +1,6 @@
 //! The text of programs.
 
-use super::{BUFFERS, Before, ELEMENTS, Order, Place, Sets, Stmt};
+use super::{BUFFERS, Before, Capture, CaptureKind, ELEMENTS, Order, Place, Sets, Stmt};
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -28,12 +28,15 @@ pub fn program(stmts: &[Stmt], without: Option<usize>) -> Program {
     let (functions, waits) = (&writer.functions, writer.waits);
     let params = params();
     Program {
-        text: format!("{functions}func.func @main({params}) {{\n{CONSTANTS}{body}}}\n"),
+        text: format!("{SOURCE}{functions}func.func @main({params}) {{\n{CONSTANTS}{body}}}\n"),
         waits,
     }
 }
 
 pub const CONSTANTS: &str = "%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n%one = arith.constant 1 : i32\n%three = arith.constant 3 : i32\n%zero = arith.constant 0 : i32\n";
+
+/// A number that no pass knows, so that tasks capture what is made of it.
+const SOURCE: &str = "func.func private @source(%x: i32) -> i32 {\nreturn %x : i32\n}\n";
 
 fn ty() -> String {
     format!("memref<{ELEMENTS}xi32>")
@@ -100,6 +103,15 @@ fn dependencies(tokens: &[String]) -> String {
     } else {
         format!(" [{}]", tokens.join(", "))
     }
+}
+
+/// What a task captures.
+struct Captured {
+    value: String,
+    /// What the value is there with, if it is not at once.
+    token: Option<String>,
+    kind: CaptureKind,
+    number: i32,
 }
 
 #[derive(Default)]
@@ -220,7 +232,7 @@ impl Writer {
                 self.order(*to, true, state);
                 self.store(&sum, *to, state);
             }
-            Stmt::Task(body, order) => self.task(body, *order, state),
+            Stmt::Task(body, order, captures) => self.task(body, *order, captures, state),
             Stmt::Read(place) => {
                 let mut sets = Sets::default();
                 sets.reads.insert(place.0);
@@ -305,7 +317,110 @@ impl Writer {
         format!("async.yield {} : {types}", tokens.join(", "))
     }
 
-    fn task(&mut self, body: &[Stmt], order: Order, state: &mut State) {
+    /// Makes what a task captures.
+    fn make(&mut self, Capture { kind, number }: Capture) -> Captured {
+        let constant = self.def(&format!("arith.constant {number} : i32"));
+        let x = self.def(&format!("func.call @source({constant}) : (i32) -> i32"));
+        let value = match kind {
+            CaptureKind::Bit => self.def(&format!("arith.trunci {x} : i32 to i1")),
+            CaptureKind::Int(bits) => self.resized(&x, bits),
+            CaptureKind::Index => self.def(&format!("arith.index_cast {x} : i32 to index")),
+            CaptureKind::Float(bits) => self.def(&format!("arith.sitofp {x} : i32 to f{bits}")),
+            CaptureKind::Vector(size, bits) => {
+                let element = self.resized(&x, bits);
+                self.def(&format!(
+                    "vector.broadcast {element} : i{bits} to vector<{size}xi{bits}>"
+                ))
+            }
+            CaptureKind::Memref(size) => {
+                let size = self.def(&format!("arith.constant {size} : index"));
+                let buffer = self.def(&format!("memref.alloc({size}) : memref<?xi32>"));
+                let last = self.def(&format!("arith.subi {size}, %c1 : index"));
+                self.line(&format!("memref.store {x}, {buffer}[{last}] : memref<?xi32>"));
+                buffer
+            }
+            CaptureKind::Token => {
+                let (token, value) = (self.name(), self.name());
+                self.line(&format!(
+                    "{token}, {value} = async.region -> (i32) {{\nasync.yield {x} : i32\n}}"
+                ));
+                return Captured {
+                    value,
+                    token: Some(token),
+                    kind,
+                    number,
+                };
+            }
+        };
+        Captured {
+            value,
+            token: None,
+            kind,
+            number,
+        }
+    }
+
+    /// An `i32` as an integer of so many bits.
+    fn resized(&mut self, x: &str, bits: u32) -> String {
+        match bits {
+            ..32 => self.def(&format!("arith.trunci {x} : i32 to i{bits}")),
+            32 => x.to_owned(),
+            33.. => self.def(&format!("arith.extsi {x} : i32 to i{bits}")),
+        }
+    }
+
+    /// And back.
+    fn as_i32(&mut self, x: &str, bits: u32) -> String {
+        match bits {
+            ..32 => self.def(&format!("arith.extsi {x} : i{bits} to i32")),
+            32 => x.to_owned(),
+            33.. => self.def(&format!("arith.trunci {x} : i{bits} to i32")),
+        }
+    }
+
+    /// Has the task fail if a value that it has captured is not what was made.
+    fn check(&mut self, captured: &Captured) {
+        let Captured {
+            value,
+            token,
+            kind,
+            number,
+        } = captured;
+        if let Some(token) = token {
+            self.line(&format!("async.await {token}"));
+        }
+        let x = match *kind {
+            CaptureKind::Bit => self.def(&format!("arith.extui {value} : i1 to i32")),
+            CaptureKind::Int(bits) => self.as_i32(value, bits),
+            CaptureKind::Index => self.def(&format!("arith.index_cast {value} : index to i32")),
+            CaptureKind::Float(bits) => self.def(&format!("arith.fptosi {value} : f{bits} to i32")),
+            CaptureKind::Vector(size, bits) => {
+                let last = size - 1;
+                let element = self.def(&format!(
+                    "vector.extract {value}[{last}] : i{bits} from vector<{size}xi{bits}>"
+                ));
+                self.as_i32(&element, bits)
+            }
+            CaptureKind::Memref(_) => {
+                let size = self.def(&format!("memref.dim {value}, %c0 : memref<?xi32>"));
+                let last = self.def(&format!("arith.subi {size}, %c1 : index"));
+                let x = self.def(&format!("memref.load {value}[{last}] : memref<?xi32>"));
+                self.line(&format!("memref.dealloc {value} : memref<?xi32>"));
+                x
+            }
+            CaptureKind::Token => value.clone(),
+        };
+        let number = if matches!(kind, CaptureKind::Bit) {
+            number & 1
+        } else {
+            *number
+        };
+        let expected = self.def(&format!("arith.constant {number} : i32"));
+        let equal = self.def(&format!("arith.cmpi eq, {x}, {expected} : i32"));
+        self.line(&format!("cf.assert {equal}, \"captured another value\""));
+    }
+
+    fn task(&mut self, body: &[Stmt], order: Order, captures: &[Capture], state: &mut State) {
         let sets = Sets::of(body);
         let before = state.before(&sets);
         let dependencies = match order.before {
@@ -320,9 +435,13 @@ impl Writer {
                 vec![self.join(&kept)]
             }
         };
+        let captured: Vec<Captured> = captures.iter().map(|capture| self.make(*capture)).collect();
         let token = self.name();
         let dependencies = self::dependencies(&dependencies);
         self.line(&format!("{token} = async.region{dependencies} {{"));
+        for captured in &captured {
+            self.check(captured);
+        }
         if matches!(order.before, Before::AwaitInside) {
             self.wait(&before);
         }

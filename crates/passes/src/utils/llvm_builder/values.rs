@@ -4,7 +4,6 @@ use super::{At, LlvmBuilder, cast, one_result, put};
 use async_dialects::types::is_token;
 use async_mlir::arith::Predicate;
 use async_mlir::ir::{OpBuilder, Value};
-use async_mlir::llvm::structure;
 use async_mlir::melior::ir::attribute::{
     DenseI32ArrayAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute, TypeAttribute,
 };
@@ -46,25 +45,6 @@ impl<'c> LlvmBuilder<'c> {
         };
         let poison = one_result(OpBuilder::new(llvm::MLIR_POISON, location), lowered, at);
         cast(poison, ty, location, at)
-    }
-
-    /// The address of member `index` of the struct at `pointer`.
-    pub(crate) fn member(
-        &self,
-        pointer: Value<'c>,
-        members: &[Type<'c>],
-        index: usize,
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Value<'c> {
-        let index = i32::try_from(index).expect("a frame has few members");
-        self.element(
-            pointer,
-            structure(self.context(), members),
-            &[0, index],
-            location,
-            at,
-        )
     }
 
     pub(crate) fn element(
