@@ -4,7 +4,8 @@
 //! What is asked is only ever "may it?", and the answer is yes wherever nothing says no.
 
 use crate::analysis::escape::is_non_escaping;
-use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin, view_source};
+use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin};
+use crate::analysis::views;
 use async_dialects::completion::Completion;
 use async_dialects::names::gpux;
 use async_mlir::calls::is_call;
@@ -154,19 +155,15 @@ pub(crate) enum FirstIndex<'c> {
 /// The buffer that the access of `op` to `memory`, an operand, touches, and which index of its first dimension, if it is one.
 pub(crate) fn base_and_first_index<'c>(op: Op<'c>, memory: Value<'c>) -> (Value<'c>, Option<FirstIndex<'c>>) {
     let operand = op.operands().position(|value| value == memory);
-    let (mut base, mut index) = (memory, operand.and_then(|i| first_index(op, i)));
-    let mut may_leave = false;
-    while let Some((op, source)) = base.defining_op().and_then(|op| Some((op, view_source(op)?))) {
-        index = match op.name() {
+    let mut index = operand.and_then(|i| first_index(op, i));
+    for view in views::chain(memory) {
+        index = match view.name() {
             memref::CAST | memref::MEMORY_SPACE_CAST | memref::ASSUME_ALIGNMENT => index,
-            memref::SUBVIEW => row_of_subview(op),
+            memref::SUBVIEW => row_of_subview(view),
             _ => None,
         };
-        // What it shows need not be in its source.
-        may_leave |= op.is(memref::REINTERPRET_CAST);
-        base = source;
     }
-    (base, index.filter(|_| !may_leave))
+    (views::base(memory), index.filter(|_| !views::is_left(memory)))
 }
 
 /// Returns the index in the first dimension that the access of `op` to the memref at operand `operand` is bound to.

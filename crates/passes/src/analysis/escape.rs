@@ -1,6 +1,7 @@
 //! Escape analysis: which buffers are made in a function, and known to nothing outside of it.
 
-use super::memory::{BufferOrigin, Effects, buffer_origin, effects, is_descriptor, view_source};
+use super::memory::{BufferOrigin, Effects, buffer_origin, effects, is_descriptor};
+use super::views::view_source;
 use async_dialects::completion::Completion;
 use async_mlir::ir::{Op, Use, Value};
 use async_mlir::llvm::is_pointer;

@@ -14,7 +14,7 @@ use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::memory_effects::{EffectKind, memory_effects};
 use async_mlir::names::{
-    affine, arith, attr, builtin, cf, gpu, index, linalg, llvm, math, memref, nvgpu, nvvm, scf, ub, vector,
+    affine, arith, attr, builtin, cf, gpu, index, linalg, math, memref, nvgpu, nvvm, scf, ub, vector,
 };
 use async_mlir::nvgpu::described_matrix;
 use async_mlir::types::symbol;
@@ -175,24 +175,6 @@ fn is_memory(value: Value<'_>) -> bool {
     value.ty().is_mem_ref() || is_pointer(value.ty())
 }
 
-/// Operations that compute an address from that of their first operand, or hold one in another form.
-const ADDRESSES: &[&str] = &[
-    arith::INDEX_CAST,
-    builtin::UNREALIZED_CONVERSION_CAST,
-    llvm::ADDRSPACECAST,
-    llvm::GETELEMENTPTR,
-    llvm::INTTOPTR,
-    memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
-    nvgpu::WARPGROUP_GENERATE_DESCRIPTOR,
-];
-
-/// What the results of `op` are views of, or addresses in.
-#[must_use]
-pub fn view_source(op: Op<'_>) -> Option<Value<'_>> {
-    let is_address = ADDRESSES.contains(&op.name()) && op.num_operands() > 0;
-    op.view_source().or_else(|| is_address.then(|| op.operand(0)))
-}
-
 /// The memref that `memory` is, or that it is the descriptor of; a descriptor that comes from elsewhere is returned as it is.
 #[must_use]
 pub fn described(memory: Value<'_>) -> Value<'_> {
@@ -212,15 +194,6 @@ pub fn is_descriptor(value: Value<'_>) -> bool {
 #[must_use]
 pub fn only_computes(op: Op<'_>) -> bool {
     op.is_pure() || op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR)
-}
-
-/// What `memory` is a view of, or an address in.
-#[must_use]
-pub fn base(mut memory: Value<'_>) -> Value<'_> {
-    while let Some(source) = memory.defining_op().and_then(view_source) {
-        memory = source;
-    }
-    memory
 }
 
 /// Where a buffer comes from.

@@ -2,7 +2,8 @@
 
 use crate::analysis::escape::{is_captured, is_non_escaping};
 use crate::analysis::footprints::{BufferKey, Footprints, Mask, is_of_workgroup};
-use crate::analysis::memory::{BufferOrigin, Effect, base, buffer_origin};
+use crate::analysis::memory::{BufferOrigin, Effect, buffer_origin};
+use crate::analysis::views::base;
 use async_mlir::gpu::{MemorySpace, is_workgroup};
 use async_mlir::ir::{Op, Region, Value};
 use async_mlir::melior::ir::TypeLike;

@@ -5,8 +5,9 @@
 //! then a periodic offset, like that of a slot.
 
 use super::{BufferKey, span};
-use crate::analysis::memory::{BufferOrigin, base, buffer_origin};
+use crate::analysis::memory::{BufferOrigin, buffer_origin};
 use crate::analysis::thread_values::IterArgs;
+use crate::analysis::views::base;
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Definition, Op, Region, Value, Walk};
 use rustc_hash::FxHashMap;
