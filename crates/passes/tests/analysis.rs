@@ -251,9 +251,11 @@ fn views_that_are_left_may_be_anywhere_in_their_buffer() {
          %cast = memref.reinterpret_cast %row to offset: [0], sizes: [4], strides: [1] {here}
              : memref<4xf32, strided<[1], offset: 4>> to memref<4xf32>
          %part = memref.subview %cast[0] [2] [1] {here} : memref<4xf32> to memref<2xf32, strided<[1]>>
-         %start, %offset, %size, %stride = memref.extract_strided_metadata %row {here}
+         %start, %offset, %size, %stride = memref.extract_strided_metadata %row
              : memref<4xf32, strided<[1], offset: 4>> -> memref<f32>, index, index, index
-         %number = memref.extract_aligned_pointer_as_index %row {here} : memref<4xf32, strided<[1], offset: 4>> -> index",
+         %same = memref.cast %start {here} : memref<f32> to memref<f32, strided<[], offset: ?>>
+         %number = memref.extract_aligned_pointer_as_index %row : memref<4xf32, strided<[1], offset: 4>> -> index
+         %bits = arith.index_cast %number {here} : index to i64",
     );
     let found = ask(&source, |op| is_left(op.result(0)));
     assert_eq!(found, [false, true, true, true, true]);
