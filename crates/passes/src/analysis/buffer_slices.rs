@@ -8,13 +8,12 @@ use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin};
 use crate::analysis::views;
 use async_dialects::completion::Completion;
 use async_dialects::names::gpux;
-use async_mlir::calls::is_call;
 use async_mlir::gpu::is_kernel;
 use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::r#type::MemRefType;
 use async_mlir::melior::ir::{ShapedTypeLike, TypeLike};
-use async_mlir::names::{arith, attr, gpu, llvm, memref, nvgpu, nvvm, vector};
+use async_mlir::names::{arith, attr, gpu, memref, nvgpu, vector};
 use async_mlir::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_rank};
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
@@ -51,13 +50,9 @@ pub(crate) fn access<'c>(op: Op<'c>) -> Access<'c> {
 
 /// Returns true if `op` runs code that is not shown here and that may issue copies: it is handed memory to copy to.
 pub(crate) fn may_issue_copies(op: Op) -> bool {
-    let calls = is_call(op) || INLINE_ASSEMBLY.contains(&op.name()) || op.is(gpu::LAUNCH_FUNC);
     let address = |value: Value| value.ty().is_mem_ref() || is_pointer(value.ty());
-    calls && op.operands().any(address)
+    memory::runs_other_code(op) && op.operands().any(address)
 }
-
-/// Operations that hold text in the language of the hardware.
-const INLINE_ASSEMBLY: &[&str] = &[llvm::INLINE_ASM, nvvm::INLINE_PTX];
 
 /// Returns what an asynchronous copy writes; `None` for other operations.
 pub(crate) fn destination(op: Op<'_>) -> Option<BufferSlice<'_>> {

@@ -34,6 +34,8 @@ pub enum BufferKey<'c> {
     Global(&'c str),
     /// The dynamic memory of the workgroup.
     Dynamic,
+    /// All buffers that the function does not mention: they are other functions'.
+    Foreign,
 }
 
 /// The buffers of the workgroup, and what is accessed of them.
@@ -103,13 +105,22 @@ impl<'c> Footprints<'c> {
         }
         let (key, before) = self.rotating.place(key(buffer)?);
         let bytes = span(buffer).and_then(|bytes| u64::try_from(bytes.checked_add(before)?).ok());
-        let bytes = bytes.unwrap_or(u64::MAX);
+        Some(self.number(key, bytes.unwrap_or(u64::MAX)))
+    }
+
+    /// The number of all buffers that the function does not mention.
+    pub fn foreign(&mut self) -> BufferId {
+        self.number(BufferKey::Foreign, u64::MAX)
+    }
+
+    /// The number of a buffer that has so many bytes, or more.
+    fn number(&mut self, key: BufferKey<'c>, bytes: u64) -> BufferId {
         let id = *self.numbers.entry(key).or_insert_with(|| {
             self.keys.push(key);
             self.buffers.push(0)
         });
         self.buffers[id] = self.buffers[id].max(bytes);
-        Some(id)
+        id
     }
 
     /// What `op` touches of `effect.memory`, which is in a buffer of the workgroup, in the threads of `mask`.

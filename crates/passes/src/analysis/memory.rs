@@ -14,7 +14,7 @@ use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::memory_effects::{EffectKind, memory_effects};
 use async_mlir::names::{
-    affine, arith, attr, builtin, cf, gpu, index, linalg, math, memref, nvgpu, nvvm, scf, ub, vector,
+    affine, arith, attr, builtin, cf, gpu, index, linalg, llvm, math, memref, nvgpu, nvvm, scf, ub, vector,
 };
 use async_mlir::nvgpu::described_matrix;
 use async_mlir::types::symbol;
@@ -98,6 +98,22 @@ const BY_OPERANDS: &[&str] = &[
     ub::NAMESPACE,
     vector::NAMESPACE,
 ];
+
+/// Operations that hold text in the language of the hardware.
+const INLINE_ASSEMBLY: &[&str] = &[llvm::INLINE_ASM, nvvm::INLINE_PTX];
+
+/// Returns true if `op` runs code that is not shown here: it is a call, or holds text in the language of the hardware.
+#[must_use]
+pub fn runs_other_code(op: Op<'_>) -> bool {
+    is_call(op) || op.is(gpu::LAUNCH_FUNC) || INLINE_ASSEMBLY.contains(&op.name())
+}
+
+/// Returns true if `op`, of which it may not be known what it accesses, may access memory: an instruction that is handed no address
+/// does not.
+#[must_use]
+pub fn may_access_memory(op: Op<'_>) -> bool {
+    op.dialect() != nvvm::NAMESPACE || runs_other_code(op) || op.operands().any(is_memory)
+}
 
 /// What `op` itself accesses; what its regions do is up to the operations in there.
 #[must_use]

@@ -138,7 +138,7 @@ impl<'c> Groups<'c> {
                 after.insert(*member, (members[0], next));
                 let bytes = match member {
                     BufferKey::Value(buffer) => span(*buffer).unwrap_or(0),
-                    BufferKey::Global(_) | BufferKey::Dynamic => 0,
+                    BufferKey::Global(_) | BufferKey::Dynamic | BufferKey::Foreign => 0,
                 };
                 next = next.saturating_add(bytes).saturating_add(ALIGN - 1) / ALIGN * ALIGN;
             }
