@@ -24,6 +24,7 @@ pub mod cfg;
 pub mod divisibility;
 pub mod escape;
 pub mod footprints;
+pub mod integers;
 pub mod linear_expr;
 pub mod memory;
 pub mod roles;

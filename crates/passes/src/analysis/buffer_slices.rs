@@ -4,6 +4,7 @@
 //! What is asked is only ever "may it?", and the answer is yes wherever nothing says no.
 
 use crate::analysis::escape::is_non_escaping;
+use crate::analysis::integers;
 use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin};
 use crate::analysis::views;
 use async_dialects::completion::Completion;
@@ -13,7 +14,7 @@ use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::r#type::MemRefType;
 use async_mlir::melior::ir::{ShapedTypeLike, TypeLike};
-use async_mlir::names::{arith, attr, gpu, memref, nvgpu, vector};
+use async_mlir::names::{attr, gpu, memref, nvgpu, vector};
 use async_mlir::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_rank};
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
@@ -65,7 +66,7 @@ impl<'c> BufferSlice<'c> {
         let (base, index) = base_and_first_index(op, memory);
         let first_index = index.and_then(|index| match index {
             FirstIndex::Constant(index) => Some(index),
-            FirstIndex::Value(value) => constant(value),
+            FirstIndex::Value(value) => integers::constant(value),
         });
         Self { base, first_index }
     }
@@ -209,32 +210,4 @@ fn skips_first_dimension(op: Op<'_>) -> bool {
     let results = op.attr(attr::PERMUTATION_MAP).and_then(map_results);
     let other = |result| !matches!(result, MapResult::Dim(0) | MapResult::Computed);
     results.is_some_and(|results| results.into_iter().all(other))
-}
-
-/// Returns the value of an index that is computed from constants only.
-fn constant(value: Value) -> Option<i64> {
-    fold(value, 0)
-}
-
-fn fold(value: Value, depth: usize) -> Option<i64> {
-    if let Some(constant) = value.as_constant_int() {
-        return Some(constant);
-    }
-    let op = value
-        .defining_op()
-        .filter(|op| depth < 16 && op.dialect() == arith::NAMESPACE)?;
-    let operand = |i: usize| fold(op.operand(i), depth + 1);
-    match op.name() {
-        arith::INDEX_CAST => operand(0),
-        arith::ADDI => operand(0)?.checked_add(operand(1)?),
-        arith::SUBI => operand(0)?.checked_sub(operand(1)?),
-        arith::MULI => operand(0)?.checked_mul(operand(1)?),
-        arith::DIVUI | arith::DIVSI => positive(operand(0)?)?.checked_div(positive(operand(1)?)?),
-        arith::REMUI | arith::REMSI => positive(operand(0)?)?.checked_rem(positive(operand(1)?)?),
-        _ => None,
-    }
-}
-
-fn positive(n: i64) -> Option<i64> {
-    (n >= 0).then_some(n)
 }
