@@ -332,14 +332,14 @@ impl<'c> Footprints<'c> {
             let source = op.operand(0);
             let own = match op.name() {
                 memref::SUBVIEW | memref::REINTERPRET_CAST if from_pointer => ThreadValue::constant(0),
-                memref::EXTRACT_STRIDED_METADATA => ThreadValue::constant(0),
                 memref::REINTERPRET_CAST => self.cast_offset(op)?,
                 memref::CAST
                 | memref::MEMORY_SPACE_CAST
                 | memref::ASSUME_ALIGNMENT
                 | memref::EXPAND_SHAPE
                 | memref::COLLAPSE_SHAPE
-                | memref::TRANSPOSE => ThreadValue::constant(0),
+                | memref::TRANSPOSE
+                | memref::EXTRACT_STRIDED_METADATA => ThreadValue::constant(0),
                 memref::VIEW => self.values.of(op.operand(1))?,
                 memref::SUBVIEW => self.subview_offset(op, source, ranges)?,
                 _ => return None,
