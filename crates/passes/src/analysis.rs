@@ -6,10 +6,10 @@
 //! [`phase_skeleton`], which phases of mbarriers are planned on, and [`buffer_flow`], which live ranges of
 //! buffers are computed on, with [`buffer_views`]; [`buffer_parts`] tells parts of one buffer apart, and
 //! `buffer_slices` slices. [`barrier_graph`] is what barriers are placed on, with the [`footprints`] of
-//! accesses, which [`thread_values`] are computed for. [`addresses`] are those of one thread, as [linear
-//! expressions](linear_expr) and with what divides them ([`divisibility`]), in buffers that [`alias`] tells
-//! apart; [`escape`] says which buffers nobody else knows. [`token_origins`] says which queues a token can
-//! belong to, and [`uniformity`] where the threads of a block diverge. [`warps`] are values that each warp
+//! accesses, which [`thread_values`] are computed for; [`integers`] evaluates operations at the width of their
+//! types. [`addresses`] are those of one thread, as [linear expressions](linear_expr) and with what divides them ([`divisibility`]), in buffers that [`alias`] tells
+//! apart; [`views`] lead to buffers, and [`escape`] says which buffers nobody else knows. [`token_origins`]
+//! says which queues a token can belong to, and [`uniformity`] where the threads of a block diverge. [`warps`] are values that each warp
 //! has, `accumulator_uses` looks for uses of accumulators in flight, and [`roles`] what warps do differently by their number.
 
 pub(crate) mod accumulator_uses;
@@ -24,12 +24,14 @@ pub mod cfg;
 pub mod divisibility;
 pub mod escape;
 pub mod footprints;
+pub mod integers;
 pub mod linear_expr;
 pub mod memory;
 pub mod roles;
 pub mod skeleton;
 pub mod thread_values;
 pub mod token_origins;
+pub mod views;
 pub mod warps;
 
 pub mod op_classifier;

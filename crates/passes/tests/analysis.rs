@@ -8,8 +8,9 @@ use async_mlir::melior::Context;
 use async_mlir::melior::dialect::DialectRegistry;
 use async_mlir::melior::ir::Module;
 use async_passes::analysis::cfg::{RegionFlow, Target, unbound_operands};
-use async_passes::analysis::memory::{Access, BufferOrigin, Effects, base, buffer_origin, effects};
+use async_passes::analysis::memory::{Access, BufferOrigin, Effects, buffer_origin, effects};
 use async_passes::analysis::uniformity::{Uniformity, may_diverge};
+use async_passes::analysis::views::{base, is_left};
 
 /// Parses `source` and asks `question` about the operations marked `here`, in order.
 fn ask<T>(source: &str, question: impl Fn(Op<'_>) -> T) -> Vec<T> {
@@ -241,6 +242,23 @@ fn views_and_addresses_lead_to_their_buffer() {
             "r unknown"
         ]
     );
+}
+
+#[test]
+fn views_that_are_left_may_be_anywhere_in_their_buffer() {
+    let source = in_kernel(
+        "%row = memref.subview %arg[4] [4] [1] {here} : memref<64xf32> to memref<4xf32, strided<[1], offset: 4>>
+         %cast = memref.reinterpret_cast %row to offset: [0], sizes: [4], strides: [1] {here}
+             : memref<4xf32, strided<[1], offset: 4>> to memref<4xf32>
+         %part = memref.subview %cast[0] [2] [1] {here} : memref<4xf32> to memref<2xf32, strided<[1]>>
+         %start, %offset, %size, %stride = memref.extract_strided_metadata %row
+             : memref<4xf32, strided<[1], offset: 4>> -> memref<f32>, index, index, index
+         %same = memref.cast %start {here} : memref<f32> to memref<f32, strided<[], offset: ?>>
+         %number = memref.extract_aligned_pointer_as_index %row : memref<4xf32, strided<[1], offset: 4>> -> index
+         %bits = arith.index_cast %number {here} : index to i64",
+    );
+    let found = ask(&source, |op| is_left(op.result(0)));
+    assert_eq!(found, [false, true, true, true, true]);
 }
 
 // Uniformity.

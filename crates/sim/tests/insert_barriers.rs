@@ -18,6 +18,8 @@ use std::ops::AddAssign;
 /// One with a single thread, and one with a warp.
 const CALLS: usize = 2;
 const ATTEMPTS: u64 = 40;
+/// Where some are not clean, these are enough.
+const FEW_ATTEMPTS: u64 = 4;
 const ADVERSARIES: [Adversary; 2] = [Adversary::Late, Adversary::Early];
 
 /// Kernels that get more barriers than they have, and why that is as it should be.
@@ -66,24 +68,32 @@ const EXPLAINED: [(&str, &str); 12] = [
     ),
 ];
 
-/// Calls that a kernel is clean with, and what it writes. None if it is not.
-fn clean_calls(code: &Code) -> Option<Vec<(u64, Outcome)>> {
-    let mut calls = Vec::new();
+/// Calls that a kernel is clean with, and what it writes.
+struct CleanCalls {
+    calls: Vec<(u64, Outcome)>,
+    /// Whether it was clean with all that were tried. One that is made for a warp need not be clean with a thread.
+    always: bool,
+}
+
+/// Calls that a kernel is clean with; `None` if there is none.
+fn clean_calls(code: &Code) -> Option<CleanCalls> {
+    let (mut calls, mut always) = (Vec::new(), true);
     for seed in 0..ATTEMPTS {
         let call = call(code, seed);
         let outcome = execute(code, &call, Adversary::Late);
         if outcome.stopped {
             continue;
         }
-        if !outcome.is_clean() || !execute(code, &call, Adversary::Early).is_clean() {
-            return None;
+        if outcome.is_clean() && execute(code, &call, Adversary::Early).is_clean() {
+            calls.push((seed, outcome));
+        } else {
+            always = false;
         }
-        calls.push((seed, outcome));
-        if calls.len() == CALLS {
+        if calls.len() == CALLS || seed >= FEW_ATTEMPTS && !always {
             break;
         }
     }
-    (!calls.is_empty()).then_some(calls)
+    (!calls.is_empty()).then_some(CleanCalls { calls, always })
 }
 
 /// How many barriers a function has at each depth of loops, the deepest first.
@@ -118,6 +128,8 @@ fn barriers_by_function(module: Op<'_>) -> BTreeMap<String, Vec<usize>> {
 #[derive(Default)]
 struct Tally {
     kernels: usize,
+    /// Kernels that are clean with some calls, and with others not.
+    sometimes: usize,
     changed: usize,
     barriers: usize,
     /// Kernels that are not clean any more, or have more barriers than before.
@@ -131,6 +143,7 @@ struct Tally {
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.kernels += other.kernels;
+        self.sometimes += other.sometimes;
         self.changed += other.changed;
         self.barriers += other.barriers;
         self.removed += other.removed;
@@ -189,8 +202,11 @@ fn hold(context: &Context, title: &str, source: &str, tally: &mut Tally) {
         let (Ok(code), Some(Ok(other))) = (code, others.remove(&name)) else {
             continue;
         };
-        let Some(calls) = clean_calls(&code) else { continue };
+        let Some(CleanCalls { calls, always }) = clean_calls(&code) else {
+            continue;
+        };
         tally.kernels += 1;
+        tally.sometimes += usize::from(!always);
         for (seed, meant) in &calls {
             let call = call(&code, *seed);
             for adversary in ADVERSARIES {
@@ -205,6 +221,10 @@ fn hold(context: &Context, title: &str, source: &str, tally: &mut Tally) {
         let (Some(written), Some(placed)) = (written.get(&name), placed.get(&name)) else {
             continue;
         };
+        // What is sometimes wrong as it is may need more.
+        if !always {
+            continue;
+        }
         // What a function that is called does is not known.
         let title = format!("{title}, @{name}");
         let explained = EXPLAINED.iter().any(|(part, _)| title.contains(part));
@@ -245,8 +265,8 @@ fn hold(context: &Context, title: &str, source: &str, tally: &mut Tally) {
 fn barriers_that_are_derived_anew_are_enough_and_no_more() {
     let tally: Tally = lit::tally_sources(hold);
     println!(
-        "{} clean kernels, {} of them with other barriers now; {} barriers; {} were taken out, and missed",
-        tally.kernels, tally.changed, tally.barriers, tally.removed
+        "{} clean kernels, {} of them with some calls alone, {} with other barriers now; {} barriers; {} were taken out, and missed",
+        tally.kernels, tally.sometimes, tally.changed, tally.barriers, tally.removed
     );
     assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
     assert!(tally.unneeded.is_empty(), "no run needs {:#?}", tally.unneeded);

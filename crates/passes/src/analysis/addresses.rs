@@ -7,7 +7,7 @@
 use super::alias::{Origin, Root};
 use super::divisibility::{Divisibility, MAX_LOG2, log2_of};
 use super::linear_expr::{LinearExpr, LinearExprs};
-use super::memory::base;
+use super::views::base;
 use crate::utils::alignment::COPY_ALIGNMENT;
 use async_mlir::gpu::MemorySpace;
 use async_mlir::ir::{Op, Value};

@@ -3,7 +3,8 @@
 //!
 //! Arguments of a function may be the same buffer, unless one of them is `llvm.noalias`.
 
-use super::memory::{BufferOrigin, base, buffer_origin};
+use super::memory::{BufferOrigin, buffer_origin};
+use super::views::base;
 use async_mlir::gpu::MemorySpace;
 use async_mlir::ir::{Definition, Value};
 use async_mlir::melior::ir::TypeLike;

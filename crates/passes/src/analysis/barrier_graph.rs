@@ -266,7 +266,13 @@ impl<'c> Reader<'c> {
                     footprint: anything(buffer),
                     kind: AccessKind::Write,
                 });
-                let accesses = accesses.collect();
+                // What others do to buffers that this function does not mention they order among themselves: barriers between two
+                // calls stay, as between accesses of global memory. But what a call has returned others may have written.
+                let foreign = Access {
+                    footprint: anything(self.buffers.footprints.foreign()),
+                    kind: AccessKind::Atomic,
+                };
+                let accesses = accesses.chain([foreign]).collect();
                 self.now(op, accesses);
                 let step = self.step(Action::None, op);
                 let anything = GlobalAccess {

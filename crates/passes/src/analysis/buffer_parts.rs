@@ -1,5 +1,6 @@
 //! Partitions a buffer of bytes: groups its views at constant offsets so that different groups share no byte.
 
+use super::views::LeftBuffers;
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::{Type, TypeLike};
 use async_mlir::names::memref;
@@ -29,15 +30,17 @@ impl<'c> ByteView<'c> {
     }
 }
 
-/// Groups of `views` that overlap, directly or through others, from the lowest to the highest.
+/// Groups of `views`, all those of one buffer, that may share bytes, directly or through others, from the lowest to the highest: those
+/// that overlap, or all of them if they may be `left`.
 #[must_use]
-pub fn overlapping<'c>(mut views: Vec<ByteView<'c>>) -> Vec<Vec<ByteView<'c>>> {
+pub fn parts<'c>(mut views: Vec<ByteView<'c>>, left: &LeftBuffers<'c>) -> Vec<Vec<ByteView<'c>>> {
     views.sort_by_key(|view| view.start);
+    let is_left = views.first().is_some_and(|view| left.has(view.op.operand(0)));
     let mut groups: Vec<Vec<ByteView>> = Vec::new();
     let mut end = 0;
     for view in views {
         match groups.last_mut() {
-            Some(group) if view.start < end => group.push(view),
+            Some(group) if is_left || view.start < end => group.push(view),
             _ => groups.push(vec![view]),
         }
         end = end.max(view.end);

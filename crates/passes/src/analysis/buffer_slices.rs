@@ -4,16 +4,17 @@
 //! What is asked is only ever "may it?", and the answer is yes wherever nothing says no.
 
 use crate::analysis::escape::is_non_escaping;
-use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin, view_source};
+use crate::analysis::integers;
+use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin};
+use crate::analysis::views;
 use async_dialects::completion::Completion;
 use async_dialects::names::gpux;
-use async_mlir::calls::is_call;
 use async_mlir::gpu::is_kernel;
 use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::r#type::MemRefType;
 use async_mlir::melior::ir::{ShapedTypeLike, TypeLike};
-use async_mlir::names::{arith, attr, gpu, llvm, memref, nvgpu, nvvm, vector};
+use async_mlir::names::{attr, gpu, memref, nvgpu, vector};
 use async_mlir::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_rank};
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
@@ -50,13 +51,9 @@ pub(crate) fn access<'c>(op: Op<'c>) -> Access<'c> {
 
 /// Returns true if `op` runs code that is not shown here and that may issue copies: it is handed memory to copy to.
 pub(crate) fn may_issue_copies(op: Op) -> bool {
-    let calls = is_call(op) || INLINE_ASSEMBLY.contains(&op.name()) || op.is(gpu::LAUNCH_FUNC);
     let address = |value: Value| value.ty().is_mem_ref() || is_pointer(value.ty());
-    calls && op.operands().any(address)
+    memory::runs_other_code(op) && op.operands().any(address)
 }
-
-/// Operations that hold text in the language of the hardware.
-const INLINE_ASSEMBLY: &[&str] = &[llvm::INLINE_ASM, nvvm::INLINE_PTX];
 
 /// Returns what an asynchronous copy writes; `None` for other operations.
 pub(crate) fn destination(op: Op<'_>) -> Option<BufferSlice<'_>> {
@@ -69,7 +66,7 @@ impl<'c> BufferSlice<'c> {
         let (base, index) = base_and_first_index(op, memory);
         let first_index = index.and_then(|index| match index {
             FirstIndex::Constant(index) => Some(index),
-            FirstIndex::Value(value) => constant(value),
+            FirstIndex::Value(value) => integers::constant(value),
         });
         Self { base, first_index }
     }
@@ -154,19 +151,15 @@ pub(crate) enum FirstIndex<'c> {
 /// The buffer that the access of `op` to `memory`, an operand, touches, and which index of its first dimension, if it is one.
 pub(crate) fn base_and_first_index<'c>(op: Op<'c>, memory: Value<'c>) -> (Value<'c>, Option<FirstIndex<'c>>) {
     let operand = op.operands().position(|value| value == memory);
-    let (mut base, mut index) = (memory, operand.and_then(|i| first_index(op, i)));
-    let mut may_leave = false;
-    while let Some((op, source)) = base.defining_op().and_then(|op| Some((op, view_source(op)?))) {
-        index = match op.name() {
+    let mut index = operand.and_then(|i| first_index(op, i));
+    for view in views::chain(memory) {
+        index = match view.name() {
             memref::CAST | memref::MEMORY_SPACE_CAST | memref::ASSUME_ALIGNMENT => index,
-            memref::SUBVIEW => row_of_subview(op),
+            memref::SUBVIEW => row_of_subview(view),
             _ => None,
         };
-        // What it shows need not be in its source.
-        may_leave |= op.is(memref::REINTERPRET_CAST);
-        base = source;
     }
-    (base, index.filter(|_| !may_leave))
+    (views::base(memory), index.filter(|_| !views::is_left(memory)))
 }
 
 /// Returns the index in the first dimension that the access of `op` to the memref at operand `operand` is bound to.
@@ -217,32 +210,4 @@ fn skips_first_dimension(op: Op<'_>) -> bool {
     let results = op.attr(attr::PERMUTATION_MAP).and_then(map_results);
     let other = |result| !matches!(result, MapResult::Dim(0) | MapResult::Computed);
     results.is_some_and(|results| results.into_iter().all(other))
-}
-
-/// Returns the value of an index that is computed from constants only.
-fn constant(value: Value) -> Option<i64> {
-    fold(value, 0)
-}
-
-fn fold(value: Value, depth: usize) -> Option<i64> {
-    if let Some(constant) = value.as_constant_int() {
-        return Some(constant);
-    }
-    let op = value
-        .defining_op()
-        .filter(|op| depth < 16 && op.dialect() == arith::NAMESPACE)?;
-    let operand = |i: usize| fold(op.operand(i), depth + 1);
-    match op.name() {
-        arith::INDEX_CAST => operand(0),
-        arith::ADDI => operand(0)?.checked_add(operand(1)?),
-        arith::SUBI => operand(0)?.checked_sub(operand(1)?),
-        arith::MULI => operand(0)?.checked_mul(operand(1)?),
-        arith::DIVUI | arith::DIVSI => positive(operand(0)?)?.checked_div(positive(operand(1)?)?),
-        arith::REMUI | arith::REMSI => positive(operand(0)?)?.checked_rem(positive(operand(1)?)?),
-        _ => None,
-    }
-}
-
-fn positive(n: i64) -> Option<i64> {
-    (n >= 0).then_some(n)
 }

@@ -3,7 +3,8 @@
 //! Conservative: a buffer escapes if anything uses it, or a view of it, that neither makes a view nor says that it accesses
 //! memory there. Accesses that are not known then may be accesses to it; to others they are not.
 
-use super::memory::{Effects, effects, is_descriptor, view_source};
+use super::memory::{Effects, effects, is_descriptor};
+use super::views::view_source;
 use async_mlir::ir::{Op, Use, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;

@@ -145,7 +145,7 @@ impl<'c> Divisibility<'c> {
             | llvm::XOR => of(0).min(of(1)),
             arith::ANDI | index::AND | llvm::AND => of(0).max(of(1)),
             arith::MULI | index::MUL | llvm::MUL => of(0) + of(1),
-            arith::SHLI | index::SHL | llvm::SHL => of(0) + u32::try_from(constant(1)?).ok()?,
+            arith::SHLI | index::SHL | llvm::SHL => of(0).saturating_add(u32::try_from(constant(1)?).ok()?),
             arith::SHRSI | arith::SHRUI | index::SHRS | index::SHRU | llvm::ASHR | llvm::LSHR => {
                 of(0).saturating_sub(u32::try_from(constant(1)?).ok()?)
             }

@@ -1,8 +1,13 @@
-//! Escape analysis: which buffers are made in a function, and known to nothing outside of it.
+//! Escape analysis: which buffers are made in a function, and known to nothing outside of it; and which values may lead to those of other
+//! functions.
 
-use super::memory::{BufferOrigin, Effects, buffer_origin, effects, is_descriptor, view_source};
+use super::cfg::RegionFlow;
+use super::memory::{BufferOrigin, Effects, buffer_origin, effects, is_descriptor};
+use super::views::{base, view_source};
 use async_dialects::completion::Completion;
-use async_mlir::ir::{Op, Use, Value};
+use async_mlir::control_flow::selected_values;
+use async_mlir::gpu::is_kernel;
+use async_mlir::ir::{Definition, Op, Region, Use, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{gpu, linalg, memref};
@@ -39,6 +44,56 @@ pub fn is_captured(buffer: Value) -> bool {
         }
     }
     false
+}
+
+/// How many values are looked at, before one is taken to be foreign.
+const MAX_ORIGINS: usize = 256;
+
+/// Returns true if `address`, a memref, a pointer or a number that one is made of, may lead to a buffer that its function does not
+/// mention: a call has returned it, it was read from memory, or a caller has handed it over as a number or a pointer.
+#[must_use]
+pub fn may_be_foreign(address: Value) -> bool {
+    let mut seen = FxHashSet::from_iter([address]);
+    let mut work = vec![address];
+    while let Some(value) = work.pop() {
+        let value = base(value);
+        let origins = match buffer_origin(value) {
+            _ if seen.len() > MAX_ORIGINS => return true,
+            BufferOrigin::Argument(function) if value.ty().is_mem_ref() || is_kernel(function) => continue,
+            BufferOrigin::Argument(_) => return true,
+            BufferOrigin::Unknown => origins(value),
+            _ => continue,
+        };
+        let Some(origins) = origins else { return true };
+        work.extend(origins.into_iter().filter(|origin| seen.insert(*origin)));
+    }
+    false
+}
+
+/// The values one of which `value` is, or that it is computed from; `None` if that is not known.
+fn origins<'c>(value: Value<'c>) -> Option<Vec<Value<'c>>> {
+    let around = match value.definition() {
+        Definition::Result(op, _) if op.num_regions() > 0 => op,
+        Definition::Result(op, _) => {
+            let computes = op.is_pure() || view_source(op).is_some();
+            return selected_values(op).or_else(|| computes.then(|| op.operands().collect()));
+        }
+        Definition::Argument(block, _) => block.parent_op()?,
+    };
+    let flow = if around.is_function() {
+        RegionFlow::of_function(around)
+    } else {
+        RegionFlow::new(around)
+    };
+    let blocks = around.regions().flat_map(Region::blocks);
+    let edges = blocks.flat_map(|block| flow.exits(block.terminator()));
+    let edges = edges.chain(flow.known_entries().unwrap_or_default().iter().cloned());
+    let bound = edges.flat_map(|edge| edge.bindings);
+    let origins: Vec<Value> = bound
+        .filter(|(_, to)| *to == value)
+        .map(|(from, _)| from)
+        .collect();
+    (!origins.is_empty()).then_some(origins)
 }
 
 /// Returns true if memory is accessed by `value`.

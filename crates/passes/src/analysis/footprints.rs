@@ -9,8 +9,9 @@ mod rotating_buffers;
 use self::extent::{Extent, element_bytes, extent, span};
 use self::index_ranges::{IndexRanges, RangedIndices};
 use self::rotating_buffers::{RotatingBuffers, Rotation};
-use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin, described, is_descriptor};
+use super::memory::{Access, BufferOrigin, Effect, buffer_origin, described, is_descriptor};
 use super::thread_values::{ThreadValue, ThreadValues};
+use super::views::{self, base};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
@@ -33,6 +34,8 @@ pub enum BufferKey<'c> {
     Global(&'c str),
     /// The dynamic memory of the workgroup.
     Dynamic,
+    /// All buffers that the function does not mention: they are other functions'.
+    Foreign,
 }
 
 /// The buffers of the workgroup, and what is accessed of them.
@@ -96,19 +99,28 @@ impl<'c> Footprints<'c> {
 
     /// The number of the buffer that `memory` is in, if it is one of the workgroup and known which.
     pub fn buffer(&mut self, memory: Value<'c>) -> Option<BufferId> {
-        let mut base = base(memory);
-        if let Some((_, [first, ..])) = self.rotating.of(base) {
-            base = super::memory::base(*first);
+        let mut buffer = base(memory);
+        if let Some((_, [first, ..])) = self.rotating.of(buffer) {
+            buffer = base(*first);
         }
-        let (key, before) = self.rotating.place(key(base)?);
-        let bytes = span(base).and_then(|bytes| u64::try_from(bytes.checked_add(before)?).ok());
-        let bytes = bytes.unwrap_or(u64::MAX);
+        let (key, before) = self.rotating.place(key(buffer)?);
+        let bytes = span(buffer).and_then(|bytes| u64::try_from(bytes.checked_add(before)?).ok());
+        Some(self.number(key, bytes.unwrap_or(u64::MAX)))
+    }
+
+    /// The number of all buffers that the function does not mention.
+    pub fn foreign(&mut self) -> BufferId {
+        self.number(BufferKey::Foreign, u64::MAX)
+    }
+
+    /// The number of a buffer that has so many bytes, or more.
+    fn number(&mut self, key: BufferKey<'c>, bytes: u64) -> BufferId {
         let id = *self.numbers.entry(key).or_insert_with(|| {
             self.keys.push(key);
             self.buffers.push(0)
         });
         self.buffers[id] = self.buffers[id].max(bytes);
-        Some(id)
+        id
     }
 
     /// What `op` touches of `effect.memory`, which is in a buffer of the workgroup, in the threads of `mask`.
@@ -195,18 +207,15 @@ impl<'c> Footprints<'c> {
 
     /// The bytes of the innermost `memref.view` that `memory` is in: other views may begin anywhere in that.
     fn around(&mut self, memory: Value<'c>, mask: &Mask) -> Option<(Rc<ThreadBytes>, Offset, bool)> {
-        let mut view = memory;
-        loop {
-            let op = view.defining_op()?;
-            let source = super::memory::view_source(op)?;
-            let bytes = span(view).filter(|_| op.is(memref::VIEW));
+        for op in views::enclosing(memory).filter(|op| op.is(memref::VIEW)) {
+            let view = op.result(0);
             let at = self.view_offset(view, &mut IndexRanges::new(RangedIndices::None));
-            if let (Some(bytes), Some(at)) = (bytes, at) {
+            if let (Some(bytes), Some(at)) = (span(view), at) {
                 let bytes = self.thread_bytes(&at, &Extent::somewhere_in(bytes), mask)?;
                 return Some((bytes, at.offset, false));
             }
-            view = source;
         }
+        None
     }
 
     /// The bytes of each thread that comes by.
@@ -317,26 +326,30 @@ impl<'c> Footprints<'c> {
     fn view_offset(&mut self, memory: Value<'c>, ranges: &mut IndexRanges) -> Option<ThreadValue> {
         let mut sum = ThreadValue::constant(0);
         let mut view = memory;
-        while let Some(op) = view
-            .defining_op()
-            .filter(|op| super::memory::view_source(*op).is_some())
-        {
+        // A view that is left counts from the pointer of its source, which no subview moves.
+        let mut from_pointer = false;
+        for op in views::chain(memory) {
             let source = op.operand(0);
             let own = match op.name() {
+                memref::SUBVIEW | memref::REINTERPRET_CAST if from_pointer => ThreadValue::constant(0),
+                memref::REINTERPRET_CAST => self.cast_offset(op)?,
                 memref::CAST
                 | memref::MEMORY_SPACE_CAST
                 | memref::ASSUME_ALIGNMENT
                 | memref::EXPAND_SHAPE
                 | memref::COLLAPSE_SHAPE
-                | memref::TRANSPOSE => ThreadValue::constant(0),
+                | memref::TRANSPOSE
+                | memref::EXTRACT_STRIDED_METADATA => ThreadValue::constant(0),
                 memref::VIEW => self.values.of(op.operand(1))?,
                 memref::SUBVIEW => self.subview_offset(op, source, ranges)?,
                 _ => return None,
             };
+            from_pointer |= views::leaves_source(op);
             sum = self.values.plus(&sum, &own)?;
             view = source;
         }
-        if let Some((rotation, firsts)) = self.rotating.of(view) {
+        let starts_at_0 = memref_layout(view.ty())?.offset == Some(0);
+        if let Some((rotation, firsts)) = self.rotating.of(view).filter(|_| starts_at_0 || !from_pointer) {
             let firsts = firsts.to_vec();
             let begins = firsts.into_iter().map(|first| {
                 self.view_offset(first, &mut IndexRanges::new(RangedIndices::None))?
@@ -350,10 +363,19 @@ impl<'c> Footprints<'c> {
             return self.values.plus(&sum, &begins);
         }
         let before = key(view).map_or(0, |key| self.rotating.place(key).1);
-        let starts_at_0 = memref_layout(view.ty())?.offset == Some(0);
         self.values
             .plus(&sum, &ThreadValue::constant(before))
             .filter(|_| starts_at_0)
+    }
+
+    /// How many bytes the first element of what `op`, a `memref.reinterpret_cast`, shows is from the pointer of its source.
+    fn cast_offset(&mut self, op: Op<'c>) -> Option<ThreadValue> {
+        let offset = *op.attr(attr::STATIC_OFFSETS).and_then(dense_numbers)?.first()?;
+        let offset = match offset {
+            DYNAMIC => self.values.of(op.operand(1))?,
+            offset => ThreadValue::constant(offset),
+        };
+        self.values.scaled(&offset, element_bytes(op.result(0))?)
     }
 
     fn subview_offset(

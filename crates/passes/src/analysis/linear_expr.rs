@@ -1,15 +1,17 @@
 //! Writes integers as linear expressions: a constant plus multiples of other values.
 //!
-//! Sums are exact modulo 2^64, as addresses are. Casts of integers of 32 bits or more are looked through, as if they did not wrap
-//! around; a narrower integer is a symbol, since it may.
+//! Sums are exact modulo 2^64, as addresses are. What is computed of constants alone is exact in each type
+//! ([`integers`](super::integers)). A sum of values in an integer of fewer than 32 bits is a symbol, since it may wrap around. So is one in a
+//! wider type whose constant leaves no room for the values. Others are looked through, as if they did not wrap around: where they do, indices
+//! are off by a multiple of 2^32, and no two of them that are in bounds differ by that.
 //!
 //! A value that is not a sum is a **symbol**. Two sums with the same symbols differ by a constant, so accesses at them share
 //! no byte if it is large enough. And the largest power of two that divides all parts of a sum divides the sum.
 
+use super::integers::{Computation, bits_of, has_headroom, is_wide};
 use async_mlir::affine::{Expr, Operator, only_result};
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{affine, arith, attr, index};
-use async_mlir::types::bit_width;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -133,9 +135,22 @@ impl<'c> LinearExprs<'c> {
             return Some(LinearExpr::constant(constant));
         }
         let op = value.defining_op()?;
-        if is_narrow(value) {
-            return None;
+        if let Some(constant) = self.folded(op) {
+            return Some(LinearExpr::constant(constant));
         }
+        let sum = self.sum(op).filter(|_| is_wide(value.ty()))?;
+        has_headroom(sum.constant, bits_of(value.ty())?).then_some(sum)
+    }
+
+    /// The number that `op` computes of numbers.
+    fn folded(&mut self, op: Op<'c>) -> Option<i64> {
+        let computation = Computation::of(op)?;
+        let operands = op.operands().map(|operand| self.of(operand).as_constant());
+        computation.result(&operands.collect::<Option<Vec<i64>>>()?)
+    }
+
+    /// What `op` computes, as if it did not wrap around.
+    fn sum(&mut self, op: Op<'c>) -> Option<LinearExpr<'c>> {
         match op.name() {
             arith::ADDI | index::ADD => Some(self.operand(op, 0).plus(&self.operand(op, 1))),
             arith::SUBI | index::SUB => Some(self.operand(op, 0).plus(&self.operand(op, 1).times(-1))),
@@ -156,7 +171,7 @@ impl<'c> LinearExprs<'c> {
             | arith::TRUNCI
             | index::CASTS
             | index::CASTU
-                if !is_narrow(op.operand(0)) =>
+                if is_wide(op.operand(0).ty()) =>
             {
                 Some((*self.of(op.operand(0))).clone())
             }
@@ -195,9 +210,4 @@ fn product<'c>(a: &LinearExpr<'c>, b: &LinearExpr<'c>) -> Option<LinearExpr<'c>>
         (Some(factor), _) => Some(b.times(factor)),
         _ => None,
     }
-}
-
-/// Returns true if `value` is an integer that wraps around soon.
-fn is_narrow(value: Value<'_>) -> bool {
-    bit_width(value.ty()).is_some_and(|bits| bits < 32)
 }

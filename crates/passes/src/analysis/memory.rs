@@ -99,6 +99,22 @@ const BY_OPERANDS: &[&str] = &[
     vector::NAMESPACE,
 ];
 
+/// Operations that hold text in the language of the hardware.
+const INLINE_ASSEMBLY: &[&str] = &[llvm::INLINE_ASM, nvvm::INLINE_PTX];
+
+/// Returns true if `op` runs code that is not shown here: it is a call, or holds text in the language of the hardware.
+#[must_use]
+pub fn runs_other_code(op: Op<'_>) -> bool {
+    is_call(op) || op.is(gpu::LAUNCH_FUNC) || INLINE_ASSEMBLY.contains(&op.name())
+}
+
+/// Returns true if `op`, of which it may not be known what it accesses, may access memory: an instruction that is handed no address
+/// does not.
+#[must_use]
+pub fn may_access_memory(op: Op<'_>) -> bool {
+    op.dialect() != nvvm::NAMESPACE || runs_other_code(op) || op.operands().any(is_memory)
+}
+
 /// What `op` itself accesses; what its regions do is up to the operations in there.
 #[must_use]
 pub fn effects(op: Op<'_>) -> Effects<'_> {
@@ -175,24 +191,6 @@ fn is_memory(value: Value<'_>) -> bool {
     value.ty().is_mem_ref() || is_pointer(value.ty())
 }
 
-/// Operations that compute an address from that of their first operand, or hold one in another form.
-const ADDRESSES: &[&str] = &[
-    arith::INDEX_CAST,
-    builtin::UNREALIZED_CONVERSION_CAST,
-    llvm::ADDRSPACECAST,
-    llvm::GETELEMENTPTR,
-    llvm::INTTOPTR,
-    memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
-    nvgpu::WARPGROUP_GENERATE_DESCRIPTOR,
-];
-
-/// What the results of `op` are views of, or addresses in.
-#[must_use]
-pub fn view_source(op: Op<'_>) -> Option<Value<'_>> {
-    let is_address = ADDRESSES.contains(&op.name()) && op.num_operands() > 0;
-    op.view_source().or_else(|| is_address.then(|| op.operand(0)))
-}
-
 /// The memref that `memory` is, or that it is the descriptor of; a descriptor that comes from elsewhere is returned as it is.
 #[must_use]
 pub fn described(memory: Value<'_>) -> Value<'_> {
@@ -212,15 +210,6 @@ pub fn is_descriptor(value: Value<'_>) -> bool {
 #[must_use]
 pub fn only_computes(op: Op<'_>) -> bool {
     op.is_pure() || op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR)
-}
-
-/// What `memory` is a view of, or an address in.
-#[must_use]
-pub fn base(mut memory: Value<'_>) -> Value<'_> {
-    while let Some(source) = memory.defining_op().and_then(view_source) {
-        memory = source;
-    }
-    memory
 }
 
 /// Where a buffer comes from.

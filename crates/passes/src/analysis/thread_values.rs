@@ -13,8 +13,9 @@ mod periodic;
 mod recurrences;
 mod width;
 
-use self::arithmetic::{function_of, with_constant};
+use self::arithmetic::with_constant;
 pub use self::loop_carried::IterArgs;
+use super::integers::Computation;
 use super::uniformity::{is_uniform, may_diverge};
 use super::warps::WARP_THREADS;
 use async_mlir::control_flow::constant_trip_count;
@@ -404,8 +405,8 @@ impl<'c> ThreadValues<'c> {
         if let Some(result) = with_constant(self, op, &a, &b) {
             return Some(result);
         }
-        let function = function_of(op)?;
-        self.combine(&[a, b], |values| function(values[0], values[1]))
+        let computation = Computation::of(op)?;
+        self.combine(&[a, b], |numbers| computation.result(numbers))
     }
 
     /// Applies a function in each thread, or in each iteration of a period.

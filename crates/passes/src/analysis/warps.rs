@@ -4,10 +4,11 @@
 //! For blocks of known size that are made of whole warps in one dimension. Cost: what a value is computed from is looked at up to
 //! 64 times, for each of the warps.
 
+use super::integers::{Computation, bits_of, predicate};
 use async_mlir::arith::Predicate;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{arith, attr, gpu, nvvm, scf};
+use async_mlir::names::{arith, attr, gpu, index, nvvm, scf};
 
 /// Threads of a warp.
 pub const WARP_THREADS: u32 = 32;
@@ -17,6 +18,9 @@ pub const WARPGROUP_THREADS: u32 = 128;
 
 /// The most warps that a block can have.
 pub const MAX_WARPS: usize = 32;
+
+/// The bits of the number of a thread.
+const THREAD_BITS: u32 = 10;
 
 /// How many values are looked at.
 const LIMIT: usize = 64;
@@ -87,7 +91,25 @@ fn known(value: Value<'_>, left: &mut usize) -> Option<Known> {
         }
         nvvm::READ_PTX_SREG_TID_X => Some(Known::Thread),
         gpu::SUBGROUP_ID => Some(table(|warp| warp)),
-        arith::INDEX_CAST | arith::INDEX_CASTUI => known(op.operand(0), left),
+        arith::INDEX_CAST
+        | arith::INDEX_CASTUI
+        | arith::TRUNCI
+        | arith::EXTSI
+        | arith::EXTUI
+        | index::CASTS
+        | index::CASTU => match known(op.operand(0), left)? {
+            // The number of a thread is less than 1024.
+            Known::Thread => bits_of(value.ty())
+                .is_some_and(|bits| bits > THREAD_BITS)
+                .then_some(Known::Thread),
+            Known::Warps(mut numbers) => {
+                let computation = Computation::of(op)?;
+                for number in numbers.iter_mut() {
+                    *number = computation.result(&[*number])?;
+                }
+                Some(Known::Warps(numbers))
+            }
+        },
         _ if op.num_operands() == 2 && op.num_results() == 1 => {
             let (first, second) = (known(op.operand(0), left)?, known(op.operand(1), left)?);
             computed(op, &first, &second)
@@ -107,6 +129,7 @@ fn table(of: impl Fn(i64) -> i64) -> Known {
 
 fn computed(op: Op<'_>, left: &Known, right: &Known) -> Option<Known> {
     let Known::Warps(right) = right else { return None };
+    let computation = Computation::of(op)?;
     let mut out = [0; MAX_WARPS];
     for (warp, entry) in out.iter_mut().enumerate() {
         let right = right[warp];
@@ -118,7 +141,7 @@ fn computed(op: Op<'_>, left: &Known, right: &Known) -> Option<Known> {
             }
             Known::Thread => return None,
         };
-        *entry = result(op, left, right)?;
+        *entry = computation.result(&[left, right])?;
     }
     Some(Known::Warps(Box::new(out)))
 }
@@ -146,46 +169,5 @@ fn is_same_in_warp(op: Op<'_>, right: i64) -> bool {
             }
         }
         _ => false,
-    }
-}
-
-fn predicate(op: Op<'_>) -> Option<Predicate> {
-    let number = op.int_attr(attr::PREDICATE)?;
-    let mut all = Predicate::ALL.into_iter().map(|(predicate, _)| predicate);
-    all.find(|predicate| *predicate as i64 == number)
-}
-
-/// What `op` makes of two integers, if it is known, and small enough that it is the same in all types.
-fn result(op: Op<'_>, left: i64, right: i64) -> Option<i64> {
-    let is_natural = left >= 0 && right >= 0;
-    let out = match op.name() {
-        arith::ADDI => left.checked_add(right)?,
-        arith::SUBI => left.checked_sub(right)?,
-        arith::MULI => left.checked_mul(right)?,
-        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI if is_natural => left.checked_div(right)?,
-        arith::REMUI | arith::REMSI if is_natural => left.checked_rem(right)?,
-        arith::SHRUI | arith::SHRSI if is_natural && right < 31 => left >> right,
-        arith::ANDI => left & right,
-        arith::ORI => left | right,
-        arith::XORI => left ^ right,
-        arith::CMPI => i64::from(compare(predicate(op)?, left, right)),
-        _ => return None,
-    };
-    i32::try_from(out).is_ok().then_some(out)
-}
-
-fn compare(predicate: Predicate, left: i64, right: i64) -> bool {
-    let (unsigned_left, unsigned_right) = (left.cast_unsigned(), right.cast_unsigned());
-    match predicate {
-        Predicate::Equal => left == right,
-        Predicate::NotEqual => left != right,
-        Predicate::SignedLess => left < right,
-        Predicate::SignedLessOrEqual => left <= right,
-        Predicate::SignedGreater => left > right,
-        Predicate::SignedGreaterOrEqual => left >= right,
-        Predicate::UnsignedLess => unsigned_left < unsigned_right,
-        Predicate::UnsignedLessOrEqual => unsigned_left <= unsigned_right,
-        Predicate::UnsignedGreater => unsigned_left > unsigned_right,
-        Predicate::UnsignedGreaterOrEqual => unsigned_left >= unsigned_right,
     }
 }

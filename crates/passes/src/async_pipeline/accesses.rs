@@ -4,8 +4,9 @@ use super::body::Body;
 use super::in_flight::{InFlight, in_flight_at_entry};
 use crate::analysis::footprints::{BufferKey, Footprints, Mask};
 use crate::analysis::memory::{
-    Access as Kind, BufferOrigin, Effect, Effects, base, buffer_origin, effects, is_descriptor,
+    Access as Kind, BufferOrigin, Effect, Effects, buffer_origin, effects, is_descriptor,
 };
+use crate::analysis::views::base;
 use crate::analysis::warps::warps_where;
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::{async_, gpux_attr};

@@ -12,7 +12,8 @@
 
 use super::accesses::is_local;
 use crate::analysis::footprints::{Footprints, Mask};
-use crate::analysis::memory::{Access as Kind, Effect, Effects, base, effects};
+use crate::analysis::memory::{Access as Kind, Effect, Effects, effects};
+use crate::analysis::views::base;
 use async_mlir::control_flow::may_repeat;
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::melior::ir::TypeLike;

@@ -3,7 +3,7 @@
 
 use super::folding::{Arithmetic, Constants, FoldedBool, FoldedInt, InsertionPoint};
 use super::rounds::Scoped;
-use crate::analysis::memory::view_source;
+use crate::analysis::views::view_source;
 use crate::utils::builders::compare;
 use async_mlir::arith::Predicate;
 use async_mlir::ir::{Definition, Mapping, Op, OpBuilder, Value};

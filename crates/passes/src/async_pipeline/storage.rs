@@ -4,7 +4,8 @@
 use super::body::{Body, is_inside};
 use super::folding::{Arithmetic, Constants, FoldedInt, InsertionPoint};
 use super::multi_buffering::{Slots, Versioned, version};
-use crate::analysis::memory::{BufferOrigin, base, buffer_origin, is_descriptor, view_source};
+use crate::analysis::memory::{BufferOrigin, buffer_origin, is_descriptor};
+use crate::analysis::views::{base, view_source};
 use crate::utils::alignment::{COPY_ALIGNMENT, SWIZZLED_TILE_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
 use async_dialects::completion::{Completion, ExecutionScope};
 use async_mlir::ir::{Block, Definition, Op, Region, Use, Value, int_attr};

@@ -4,9 +4,9 @@
 //! Both are taken in the same iteration, since an index has another value in the next one.
 
 use crate::analysis::buffer_slices::{FirstIndex, base_and_first_index};
+use crate::analysis::integers::{bits_of, has_headroom, is_wide};
 use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::names::{arith, gpu, scf};
-use async_mlir::types::bit_width;
 
 /// An index: a value plus a constant, perhaps modulo another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +51,15 @@ impl<'c> BufferSlot<'c> {
 
     /// `value` without the constants that are added to it.
     fn sum(value: Value<'c>) -> Option<Self> {
-        let (mut value, mut constant) = (value, 0_i64);
+        let (mut value, mut constant, mut fits) = (value, 0_i64, true);
         for _ in 0..MOST_ADDITIONS {
-            let Some(op) = value.defining_op().filter(|_| is_wide(value)) else {
+            let Some(op) = value.defining_op().filter(|_| is_wide(value.ty())) else {
                 break;
             };
+            let bits = bits_of(value.ty())?;
             let added = || op.operand(1).as_constant_int();
             constant = match op.name() {
-                arith::INDEX_CAST if is_wide(op.operand(0)) => constant,
+                arith::INDEX_CAST if is_wide(op.operand(0).ty()) => constant,
                 arith::ADDI => match added() {
                     Some(added) => constant.checked_add(added)?,
                     None => break,
@@ -69,6 +70,7 @@ impl<'c> BufferSlot<'c> {
                 },
                 _ => break,
             };
+            fits &= has_headroom(constant, bits);
             value = op.operand(0);
         }
         Some(Self {
@@ -76,6 +78,7 @@ impl<'c> BufferSlot<'c> {
             constant,
             modulus: None,
         })
+        .filter(|_| fits)
     }
 
     fn is_non_negative(&self) -> bool {
@@ -95,18 +98,13 @@ impl<'c> BufferSlot<'c> {
 
 /// Of a remainder by a positive constant, what is divided, the constant, and whether it is signed.
 fn remainder(value: Value<'_>) -> Option<(Value<'_>, i64, bool)> {
-    let op = value.defining_op().filter(|_| is_wide(value))?;
+    let op = value.defining_op().filter(|_| is_wide(value.ty()))?;
     let is_signed = op.is(arith::REMSI);
     if !is_signed && !op.is(arith::REMUI) {
         return None;
     }
     let modulus = op.operand(1).as_constant_int().filter(|modulus| *modulus > 0)?;
     Some((op.operand(0), modulus, is_signed))
-}
-
-/// Returns true for integers that are taken not to wrap around.
-fn is_wide(value: Value<'_>) -> bool {
-    bit_width(value.ty()).is_none_or(|width| width >= 32)
 }
 
 /// Returns true for a loop's induction variable that starts at a constant, and numbers of threads and blocks.

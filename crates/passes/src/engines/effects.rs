@@ -13,7 +13,8 @@ use super::cost_model::is_copy;
 use crate::analysis::alias::Root;
 use crate::analysis::buffer_parts::ByteView;
 use crate::analysis::buffer_slices::BufferSlice;
-use crate::analysis::memory::{self, Access as Kind, view_source};
+use crate::analysis::memory::{self, Access as Kind};
+use crate::analysis::views::{chain, is_left, view_source};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::names::{async_, gpux_attr};
 use async_mlir::gpu::is_barrier;
@@ -181,17 +182,13 @@ impl Access<'_> {
 }
 
 /// The bytes of its buffer that `memory` shows, if a view on the way is at a constant offset.
-fn bytes(mut memory: Value<'_>) -> Option<(u64, u64)> {
-    let mut found = None;
-    while let Some(op) = memory.defining_op() {
-        let Some(source) = view_source(op) else { break };
-        // Of several, the one next to the buffer.
-        if op.is(memref::VIEW) {
-            found = ByteView::of(op).map(|view| (view.start, view.end));
-        }
-        memory = source;
+fn bytes(memory: Value<'_>) -> Option<(u64, u64)> {
+    if is_left(memory) {
+        return None;
     }
-    found
+    // Of several, the one next to the buffer.
+    let view = chain(memory).filter(|op| op.is(memref::VIEW)).last()?;
+    ByteView::of(view).map(|view| (view.start, view.end))
 }
 
 /// What `op` does, with all that is nested in it.
@@ -300,7 +297,7 @@ fn known_effects<'c>(op: Op<'c>) -> Option<Effects<'c>> {
         is_fence: true,
         ..Effects::default()
     };
-    if op.is_pure() || memory::view_source(op).is_some() {
+    if op.is_pure() || view_source(op).is_some() {
         return Some(Effects::default());
     }
     let completion = Completion::of(op);

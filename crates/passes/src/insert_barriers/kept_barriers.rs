@@ -4,6 +4,8 @@
 //! is not followed. What others order of the workgroup's memory is derived anew, so they go.
 
 use crate::analysis::barrier_graph::{BarrierGraph, GlobalAccess};
+use crate::analysis::escape::is_non_escaping;
+use crate::analysis::memory::may_access_memory;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::nvvm;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -143,10 +145,15 @@ fn ordering_global(graph: &BarrierGraph) -> FxHashSet<StepId> {
 /// So many accesses to a buffer are compared with each other.
 const MAX_COMPARED: usize = 64;
 
-/// The buffers of which no two threads access the same byte, unless both only read it: nothing has to order their accesses.
+/// The buffers of which no two threads access the same byte, unless both only read it: nothing has to order their accesses. What may
+/// access any buffer may access those that others know.
 fn accessed_apart<'c>(graph: &BarrierGraph<'c>) -> FxHashSet<Value<'c>> {
     let mut by_buffer: FxHashMap<Value, Vec<&GlobalAccess>> = FxHashMap::default();
-    for (_, access) in &graph.global {
+    let (mut any, mut any_written) = (false, false);
+    for (step, access) in &graph.global {
+        let is_any = access.buffer.is_none() && may_access_memory(graph.ops[*step]);
+        any |= is_any;
+        any_written |= is_any && access.written;
         if let Some(buffer) = access.buffer {
             by_buffer.entry(buffer).or_default().push(access);
         }
@@ -161,6 +168,10 @@ fn accessed_apart<'c>(graph: &BarrierGraph<'c>) -> FxHashSet<Value<'c>> {
     let apart = by_buffer.into_iter().filter(|(_, accesses)| {
         let mut pairs = accesses.iter().flat_map(|a| accesses.iter().map(move |b| (a, b)));
         accesses.len() <= MAX_COMPARED && !pairs.any(|(a, b)| meet(a, b))
+    });
+    let apart = apart.filter(|(buffer, accesses)| {
+        let meets_any = any_written || any && accesses.iter().any(|access| access.written);
+        !meets_any || is_non_escaping(*buffer)
     });
     apart.map(|(buffer, _)| buffer).collect()
 }

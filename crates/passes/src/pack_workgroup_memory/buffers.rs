@@ -1,8 +1,9 @@
 //! Collects the buffers of a function, with their sizes and alignments.
 
 use super::symbol_table::SymbolTable;
-use crate::analysis::buffer_parts::{ByteView, bytes_of, element_bytes, overlapping};
+use crate::analysis::buffer_parts::{ByteView, bytes_of, element_bytes, parts};
 use crate::analysis::buffer_views::BufferViews;
+use crate::analysis::views::LeftBuffers;
 use crate::utils::alignment::{COPY_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
 use crate::utils::device::{is_workgroup_alloc, own_ops};
 use crate::utils::static_allocs::{IterationOrder, check, is_row_by_row};
@@ -101,7 +102,8 @@ pub(super) fn collect<'c>(
             }
         }
     }
-    buffers.extend(overlapping(dynamic).iter().map(|views| part(views)));
+    let left = LeftBuffers::of(&own_ops(function));
+    buffers.extend(parts(dynamic, &left).iter().map(|views| part(views)));
     buffers.retain(|buffer| buffer.roots.iter().any(|root| root.has_uses()));
     Ok(buffers)
 }

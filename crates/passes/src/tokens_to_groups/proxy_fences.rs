@@ -16,9 +16,10 @@
 //!
 //! **Cost.** Linear.
 
-use crate::analysis::memory::{Access, BufferOrigin, Effects, base, buffer_origin, effects};
+use crate::analysis::memory::{Access, BufferOrigin, Effects, buffer_origin, effects};
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::token_origins::TokenOrigins;
+use crate::analysis::views::base;
 use crate::utils::block_wide;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::names::{async_, gpux};

@@ -1,10 +1,12 @@
 //! Collects what operations access of the workgroup's buffers, and of global memory.
 
-use crate::analysis::escape::{is_captured, is_non_escaping};
+use crate::analysis::escape::{is_captured, is_non_escaping, may_be_foreign};
 use crate::analysis::footprints::{BufferKey, Footprints, Mask, is_of_workgroup};
-use crate::analysis::memory::{BufferOrigin, Effect, base, buffer_origin};
+use crate::analysis::memory::{BufferOrigin, Effect, buffer_origin};
+use crate::analysis::views::base;
 use async_mlir::gpu::{MemorySpace, is_workgroup};
 use async_mlir::ir::{Op, Region, Value};
+use async_mlir::llvm::{AddressSpace, is_pointer, pointer};
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::memref;
 use rustc_hash::FxHashMap;
@@ -92,11 +94,16 @@ impl<'c> Buffers<'c> {
             touched.workgroup = match self.footprints.buffer(memory) {
                 Some(buffer) => vec![self.footprints.of(op, effect, buffer, mask)],
                 // One of them, it is not known which.
-                None => self.all.iter().copied().map(anything).collect(),
+                None => self.any_of(self.all.clone(), base),
             };
         } else if !base.ty().is_mem_ref() {
             // An address may lead to whatever is known outside.
-            touched.workgroup = self.escaped().into_iter().map(anything).collect();
+            let escaped = self.escaped();
+            touched.workgroup = if is_pointer_to_workgroup(memory) {
+                self.any_of(escaped, base)
+            } else {
+                escaped.into_iter().map(anything).collect()
+            };
             touched.global = GlobalBuffer::Any;
         } else if MemorySpace::of(base.ty()).is_none() && buffer_origin(base) == BufferOrigin::Unknown {
             // It may be one that the function has chosen from others.
@@ -111,6 +118,14 @@ impl<'c> Buffers<'c> {
             };
         }
         touched
+    }
+
+    /// Any byte of any of `buffers`, and of those that the function does not mention, if `base` may lead there.
+    fn any_of(&mut self, mut buffers: Vec<BufferId>, base: Value<'c>) -> Vec<Footprint> {
+        if may_be_foreign(base) {
+            buffers.push(self.footprints.foreign());
+        }
+        buffers.into_iter().map(anything).collect()
     }
 
     /// What `op` touches of memory that is not the workgroup's, if that is known.
@@ -157,7 +172,7 @@ impl<'c> Buffers<'c> {
                 BufferKey::Value(value) => {
                     !is_non_escaping(value) || self.roots[&buffer].iter().any(|root| !is_non_escaping(*root))
                 }
-                BufferKey::Global(_) | BufferKey::Dynamic => true,
+                BufferKey::Global(_) | BufferKey::Dynamic | BufferKey::Foreign => true,
             };
             self.escaped = Some(
                 self.all
@@ -184,6 +199,10 @@ impl<'c> Buffers<'c> {
         }
         self.captured.clone().unwrap_or_default()
     }
+}
+
+fn is_pointer_to_workgroup(memory: Value<'_>) -> bool {
+    is_pointer(memory.ty()) && memory.ty() == pointer(memory.context(), AddressSpace::Shared)
 }
 
 /// Any byte of a buffer.

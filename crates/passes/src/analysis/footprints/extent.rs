@@ -51,14 +51,15 @@ pub(super) fn element_bytes(memory: Value<'_>) -> Option<i64> {
     i64::try_from(buffer_parts::element_bytes(element)?).ok()
 }
 
-/// How many bytes there are from the first element of a memref to after the last.
+/// How many bytes there are from the first element of a memref to after the last, if no other lies before the first.
 pub(super) fn span(memory: Value<'_>) -> Option<i64> {
     let shape = memref_shape(memory.ty())?;
     let strides = memref_layout(memory.ty())?.strides;
     let mut last = 0_i64;
     for (size, stride) in shape.sizes.iter().zip(strides) {
         let steps = (*size)?.checked_sub(1)?;
-        last = last.checked_add(steps.max(0).checked_mul(stride?)?)?;
+        let stride = stride.filter(|stride| *stride >= 0)?;
+        last = last.checked_add(steps.max(0).checked_mul(stride)?)?;
     }
     (last + 1).checked_mul(element_bytes(memory)?)
 }

@@ -5,8 +5,9 @@
 //! then a periodic offset, like that of a slot.
 
 use super::{BufferKey, span};
-use crate::analysis::memory::{BufferOrigin, base, buffer_origin};
+use crate::analysis::memory::{BufferOrigin, buffer_origin};
 use crate::analysis::thread_values::IterArgs;
+use crate::analysis::views::base;
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Definition, Op, Region, Value, Walk};
 use rustc_hash::FxHashMap;
@@ -137,7 +138,7 @@ impl<'c> Groups<'c> {
                 after.insert(*member, (members[0], next));
                 let bytes = match member {
                     BufferKey::Value(buffer) => span(*buffer).unwrap_or(0),
-                    BufferKey::Global(_) | BufferKey::Dynamic => 0,
+                    BufferKey::Global(_) | BufferKey::Dynamic | BufferKey::Foreign => 0,
                 };
                 next = next.saturating_add(bytes).saturating_add(ALIGN - 1) / ALIGN * ALIGN;
             }

@@ -5,10 +5,9 @@
 //! through anything but views of one of these may be any of them. So may be, in a function that casts workgroup memory to
 //! another memory space, what is in that space.
 
-use crate::analysis::buffer_parts::{ByteView, overlapping};
-use crate::analysis::memory::{
-    Access, BufferOrigin, Effects, base, buffer_origin, effects, is_descriptor, view_source,
-};
+use crate::analysis::buffer_parts::{self, ByteView};
+use crate::analysis::memory::{Access, BufferOrigin, Effects, buffer_origin, effects, is_descriptor};
+use crate::analysis::views::{LeftBuffers, base, chain};
 use async_dialects::completion::{Completion, ExecutionScope};
 use async_dialects::names::gpux;
 use async_mlir::gpu::is_workgroup;
@@ -72,9 +71,8 @@ impl<'c> BufferNumbering<'c> {
 
     /// The part of a buffer that `memref` is a view of.
     fn part(&self, memref: Value<'c>) -> Option<Value<'c>> {
-        let source = |value: &Value<'c>| value.defining_op().and_then(view_source);
-        let mut sources = std::iter::successors(Some(memref), source);
-        sources.find_map(|view| self.parts.get(&view).copied())
+        let mut views = chain(memref).flat_map(Op::results);
+        views.find_map(|view| self.parts.get(&view).copied())
     }
 
     /// What `op` itself accesses of the workgroup's memory.
@@ -133,8 +131,10 @@ fn parts<'c>(ops: &[Op<'c>]) -> FxHashMap<Value<'c>, Value<'c>> {
             .zip(of_op)
             .map(|(known, of_op)| [known, of_op].concat());
     }
+    let left = LeftBuffers::of(ops);
+    let groups = views.into_values().flatten();
     let mut parts = FxHashMap::default();
-    for part in views.into_values().flatten().flat_map(overlapping) {
+    for part in groups.flat_map(|views| buffer_parts::parts(views, &left)) {
         let first = part[0].op.result(0);
         parts.extend(part.iter().map(|view| (view.op.result(0), first)));
     }

@@ -1,9 +1,10 @@
 //! Evaluates operations of `arith` and `index` on the values of threads.
 
 use super::{ThreadValue, ThreadValues, periodic};
+use crate::analysis::integers::predicate;
 use async_mlir::arith::Predicate;
 use async_mlir::ir::Op;
-use async_mlir::names::{arith, attr, index};
+use async_mlir::names::{arith, index};
 use async_mlir::types::bit_width;
 use tokenflow::barriers::{Offset, Symbol};
 
@@ -36,7 +37,7 @@ pub(super) fn with_constant<'c>(
         }
         // As rounding toward negative infinity begins. With a sign, the 1 of a single bit is -1.
         arith::CMPI => {
-            let is_less = op.int_attr(attr::PREDICATE) == Some(Predicate::SignedLess as i64);
+            let is_less = predicate(op) == Some(Predicate::SignedLess);
             let is_bit = bit_width(op.operand(0).ty()) == Some(1);
             let known = is_less && !is_bit && b.as_constant() == Some(0) && is_never_negative(a);
             known.then(|| ThreadValue::constant(0))
@@ -98,59 +99,3 @@ pub(super) fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<Thread
 
 /// A function of two numbers; `None` where it is not defined.
 pub(super) type Function = fn(i64, i64) -> Option<i64>;
-
-/// The function that `op` computes of two numbers, none of which is negative where it matters.
-pub(super) fn function_of(op: Op<'_>) -> Option<Function> {
-    Some(match op.name() {
-        arith::MULI | index::MUL => i64::checked_mul,
-        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI | index::DIVU | index::DIVS => {
-            |a, b| (a >= 0 && b > 0).then(|| a / b)
-        }
-        arith::CEILDIVUI | arith::CEILDIVSI | index::CEILDIVU | index::CEILDIVS => {
-            |a, b| (a >= 0 && b > 0).then(|| (a + b - 1) / b)
-        }
-        arith::REMUI | arith::REMSI | index::REMU | index::REMS => |a, b| (a >= 0 && b > 0).then(|| a % b),
-        arith::ANDI => |a, b| Some(a & b),
-        arith::ORI => |a, b| Some(a | b),
-        arith::XORI => |a, b| Some(a ^ b),
-        arith::SHLI | index::SHL => |a, b| (0..31).contains(&b).then(|| a.checked_mul(1 << b))?,
-        arith::SHRUI | arith::SHRSI => |a, b| (a >= 0 && (0..63).contains(&b)).then(|| a >> b),
-        arith::MINUI | arith::MINSI => |a, b| (a >= 0 && b >= 0).then(|| a.min(b)),
-        arith::MAXUI | arith::MAXSI => |a, b| (a >= 0 && b >= 0).then(|| a.max(b)),
-        arith::CMPI => {
-            let predicate = op.int_attr(attr::PREDICATE)?;
-            // With a sign, the 1 of a single bit is -1.
-            let is_bit = bit_width(op.operand(0).ty()) == Some(1);
-            let is_signed = SIGNED.iter().any(|signed| *signed as i64 == predicate);
-            return comparison(predicate).filter(|_| !(is_bit && is_signed));
-        }
-        _ => return None,
-    })
-}
-
-/// Comparisons of numbers with signs.
-const SIGNED: [Predicate; 4] = [
-    Predicate::SignedLess,
-    Predicate::SignedLessOrEqual,
-    Predicate::SignedGreater,
-    Predicate::SignedGreaterOrEqual,
-];
-
-/// The comparison with a number of `arith.cmpi`; numbers below 0 are only compared with signs.
-fn comparison(predicate: i64) -> Option<Function> {
-    let (predicate, _) = Predicate::ALL
-        .into_iter()
-        .find(|(known, _)| *known as i64 == predicate)?;
-    Some(match predicate {
-        Predicate::Equal => |a, b| Some(i64::from(a == b)),
-        Predicate::NotEqual => |a, b| Some(i64::from(a != b)),
-        Predicate::SignedLess => |a, b| Some(i64::from(a < b)),
-        Predicate::SignedLessOrEqual => |a, b| Some(i64::from(a <= b)),
-        Predicate::SignedGreater => |a, b| Some(i64::from(a > b)),
-        Predicate::SignedGreaterOrEqual => |a, b| Some(i64::from(a >= b)),
-        Predicate::UnsignedLess => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a < b)),
-        Predicate::UnsignedLessOrEqual => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a <= b)),
-        Predicate::UnsignedGreater => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a > b)),
-        Predicate::UnsignedGreaterOrEqual => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a >= b)),
-    })
-}

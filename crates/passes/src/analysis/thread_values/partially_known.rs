@@ -1,8 +1,8 @@
 //! Splits an integer into a known part and a rest of known range: `(i mod 3) * 64 + j`, where `j` is less
 //! than 8.
 
-use super::width::is_wide;
 use super::{ThreadValue, ThreadValues};
+use crate::analysis::integers::is_wide;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{arith, index};
 

@@ -1,5 +1,6 @@
 //! Recognizes recurrences: how a loop-carried value is computed from that of the iteration before.
 
+use crate::analysis::integers::{bits_of, cut};
 use async_mlir::arith::Predicate::{
     self, Equal, NotEqual, SignedGreater, SignedGreaterOrEqual, SignedLess, SignedLessOrEqual,
     UnsignedGreater, UnsignedGreaterOrEqual, UnsignedLess, UnsignedLessOrEqual,
@@ -30,10 +31,14 @@ pub(super) fn recurrence_of<'c>(
         arith::ADDI | index::ADD => Some(Recurrence::Add(
             increment(next, is_argument).filter(|step| *step >= 0)?,
         )),
-        arith::REMUI | arith::REMSI | index::REMU | index::REMS => Some(Recurrence::AddModulo {
-            step: counted(0)?,
-            modulus: constant(1).filter(|modulus| *modulus > 0)?,
-        }),
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => {
+            let (step, modulus) = (counted(0)?, constant(1).filter(|modulus| *modulus > 0)?);
+            // Without a sign, a sum of two numbers that have none always fits.
+            let is_signed = matches!(op.name(), arith::REMSI | index::REMS);
+            let most = step.checked_add(modulus - 1)?;
+            let fits = cut(most, bits_of(next.ty())?) == most;
+            (fits || !is_signed).then_some(Recurrence::AddModulo { step, modulus })
+        }
         arith::ANDI => {
             let modulus = constant(1)?.checked_add(1)?;
             let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);

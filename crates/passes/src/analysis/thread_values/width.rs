@@ -4,16 +4,10 @@
 
 use super::arithmetic::reads_without_sign;
 use super::{ThreadValue, ThreadValues, periodic};
+use crate::analysis::integers::{self, INDEX_BITS, WIDE_BITS, bits_of, has_headroom};
 use async_mlir::ir::Value;
-use async_mlir::melior::ir::{Type, TypeLike};
-use async_mlir::types::bit_width;
+use async_mlir::melior::ir::Type;
 use tokenflow::barriers::{MAX_PERIOD, Symbol};
-
-/// The bits of an `index`.
-const INDEX_BITS: u32 = 64;
-
-/// Sums of narrower integers that are not known before the kernel runs may not fit.
-const WIDE_BITS: u32 = 32;
 
 impl<'c> ThreadValues<'c> {
     /// `value` as an integer of type `ty`; `None` if it is not known whether it fits.
@@ -28,8 +22,11 @@ impl<'c> ThreadValues<'c> {
         if let Some(periodic) = periodic(&value, bits).filter(|_| bits < WIDE_BITS) {
             return Some(periodic);
         }
-        // What counts and what a program computes once is taken to fit in its type, if that is no small one.
-        let fits = |number: i64| cut(number, bits) == number;
+        // What counts and what a program computes once is taken to fit in its type, if that is no small one and has room for it.
+        let fits = |number: i64| match bits {
+            WIDE_BITS.. => has_headroom(number, bits),
+            _ => cut(number, bits) == number,
+        };
         let known = match &value.threads {
             Some(threads) => {
                 let mut numbers = threads.iter().map(|own| own.wrapping_add(value.offset.constant));
@@ -88,25 +85,11 @@ impl<'c> ThreadValues<'c> {
     }
 }
 
-/// The bits of an integer of type `ty`.
-fn bits_of(ty: Type<'_>) -> Option<u32> {
-    if ty.is_index() {
-        return Some(INDEX_BITS);
-    }
-    bit_width(ty).filter(|_| ty.is_integer())
-}
-
-/// Returns true if numbers of type `ty` are taken to fit, whatever they are sums of.
-pub(super) fn is_wide(ty: Type<'_>) -> bool {
-    bits_of(ty).is_some_and(|bits| bits >= WIDE_BITS)
-}
-
-/// What is left of a number in so many bits, fewer than 64.
+/// What is left of a number in so many bits.
 fn cut(number: i64, bits: u32) -> i64 {
     match bits {
-        0 => 0,
         1 => number & 1,
-        _ => (number << (64 - bits)) >> (64 - bits),
+        _ => integers::cut(number, bits),
     }
 }
 

@@ -13,8 +13,9 @@
 
 use super::cast;
 use crate::analysis::addresses::{Addresses, element_bytes};
-use crate::analysis::memory::{base, described};
+use crate::analysis::memory::described;
 use crate::analysis::uniformity::is_uniform;
+use crate::analysis::views::base;
 use crate::utils::builders::{constant, of_first_lane};
 use async_mlir::ir::{Definition, Mapping, Op, OpBuilder, Value};
 use async_mlir::melior::Context;
