@@ -41,6 +41,9 @@ pub struct Claim {
     pub in_flight: Span,
 }
 
+/// The largest age that is told apart: no wait leaves as many groups in flight.
+pub const OLDEST: Age = 66;
+
 /// An age: how many groups are at least closed since the operation was issued; 0 while its group is open.
 pub type Age = u32;
 

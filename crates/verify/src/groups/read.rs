@@ -24,9 +24,39 @@ pub struct Reading<'c> {
     pub code: Code,
     /// The operations of awaits, by the places of their instructions among all of the code, in order.
     awaits: Vec<(usize, Op<'c>)>,
+    tokens: FxHashMap<Value<'c>, Token>,
+    queues: Vec<GroupQueue>,
+    with_reads: bool,
 }
 
 impl<'c> Reading<'c> {
+    /// The number of awaits.
+    #[must_use]
+    pub fn num_awaits(&self) -> usize {
+        self.awaits.len()
+    }
+
+    /// The tokens that are values of the function, in order; others are complete.
+    #[must_use]
+    pub fn tokens(&self) -> Vec<(Token, Value<'c>)> {
+        let tokens = self.tokens.iter().map(|(value, token)| (*token, *value));
+        let mut tokens: Vec<_> = tokens.collect();
+        tokens.sort_unstable_by_key(|(token, _)| *token);
+        tokens
+    }
+
+    /// The FIFOs, in order: the queue of each, and whether it is that of what the queue's operations read.
+    pub fn fifos(&self) -> impl Iterator<Item = (Fifo, GroupQueue, bool)> {
+        let numbers = (0_u8..).step_by(2).zip(&self.queues);
+        let both = numbers.flat_map(|(first, queue)| {
+            [
+                (Fifo(first), *queue, false),
+                (Fifo(first.saturating_add(1)), *queue, true),
+            ]
+        });
+        both.filter(|(_, _, reads)| !reads || self.with_reads)
+    }
+
     /// The operation of the await that stands at this place of a block.
     #[must_use]
     pub fn await_at(&self, block: BlockId, place: usize) -> Option<Op<'c>> {
@@ -69,6 +99,9 @@ pub fn read<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Reading<'c>
     Reading {
         code: reader.code,
         awaits: reader.awaits,
+        tokens: reader.tokens,
+        queues: reader.queues,
+        with_reads: reader.with_reads,
     }
 }
 
