@@ -1,12 +1,13 @@
 //! Checks what a pass has written, by code that shares nothing with what found it: `crates/verify`.
 
+use super::certificates;
 use async_dialects::types::is_token;
-use async_mlir::ir::Op;
+use async_mlir::ir::{Op, Text};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError};
 use async_verify::groups::check::Fault;
-use async_verify::groups::read::{Vocabulary, WaitRole, read};
-use async_verify::groups::{check, infer};
+use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
+use async_verify::groups::{Certificate, Record, check, infer, path_of};
 
 /// The option that turns the check off.
 pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
@@ -15,15 +16,20 @@ pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
     "check what was written, by code that shares nothing with what found it",
 );
 
-/// Checks that every operation of a queue is complete where `function`, which has its tokens still, awaits it.
-pub(crate) fn check_awaits<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    check_groups(
-        function,
-        Vocabulary {
-            is_token: &is_token,
-            role: &|_| WaitRole::Wait,
-        },
-    )
+/// Checks that every operation of a queue is complete where `function`, which `pass` has written and which has its tokens still, awaits
+/// it. Writes the certificate to `file`, if that is not empty.
+pub(crate) fn check_awaits<'c>(function: Op<'c>, pass: &str, file: &str) -> Result<(), PassError<'c>> {
+    let vocabulary = Vocabulary {
+        is_token: &is_token,
+        role: &|_| WaitRole::Wait,
+    };
+    let (reading, certificate) = check_groups(function, vocabulary)?;
+    if file.is_empty() || reading.code.instrs.is_empty() {
+        return Ok(());
+    }
+    let text = Text::new(function);
+    let record = Record::new(pass, path_of(function), &reading, &certificate, &text);
+    certificates::write(file, &record, function)
 }
 
 /// The same for `nvgpu`'s tokens and waits, which are what `role` says.
@@ -32,37 +38,39 @@ pub(crate) fn check_nvgpu_waits<'c>(
     role: &dyn Fn(Op<'c>) -> WaitRole,
 ) -> Result<(), PassError<'c>> {
     let token = copy_token(function.context());
-    check_groups(
-        function,
-        Vocabulary {
-            is_token: &|ty| ty == token,
-            role,
-        },
-    )
+    let vocabulary = Vocabulary {
+        is_token: &|ty| ty == token,
+        role,
+    };
+    check_groups(function, vocabulary).map(|_| ())
 }
 
-fn check_groups<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Result<(), PassError<'c>> {
+fn check_groups<'c>(
+    function: Op<'c>,
+    vocabulary: Vocabulary<'_, 'c>,
+) -> Result<(Reading<'c>, Certificate), PassError<'c>> {
     let reading = read(function, vocabulary);
-    if reading.code.blocks.is_empty() {
-        return Ok(());
-    }
     let certificate = infer(&reading.code);
-    check(&reading.code, &certificate).map_err(|refusal| {
-        let node = certificate.nodes.get(refusal.node.0 as usize);
-        let place = match refusal.fault {
-            Fault::Awaited { instr, .. } => node.and_then(|node| reading.await_at(node.block, instr)),
-            _ => None,
-        };
-        match place {
-            Some(op) => {
-                let message =
-                    "is reached while what it awaits may be in flight, says the check of what was written";
-                PassError::new(op, message).note(op, ADVICE)
-            }
-            None => {
-                let message = format!("the check of what was written failed: {refusal}");
-                PassError::new(function.location(), message).note(function.location(), ADVICE)
-            }
+    if reading.code.blocks.is_empty() {
+        return Ok((reading, certificate));
+    }
+    let Err(refusal) = check(&reading.code, &certificate) else {
+        return Ok((reading, certificate));
+    };
+    let node = certificate.nodes.get(refusal.node.0 as usize);
+    let place = match refusal.fault {
+        Fault::Awaited { instr, .. } => node.and_then(|node| reading.await_at(node.block, instr)),
+        _ => None,
+    };
+    Err(match place {
+        Some(op) => {
+            let message =
+                "is reached while what it awaits may be in flight, says the check of what was written";
+            PassError::new(op, message).note(op, ADVICE)
+        }
+        None => {
+            let message = format!("the check of what was written failed: {refusal}");
+            PassError::new(function.location(), message).note(function.location(), ADVICE)
         }
     })
 }
