@@ -48,9 +48,9 @@ pub(crate) fn write<'c>(path: &str, record: &Record, function: Op<'c>) -> Result
     let Some(certificates) = written else {
         return Ok(());
     };
-    certificates.add(record).or_else(|error| {
+    certificates.add(record).map_err(|error| {
         *written = None;
-        Err(cannot_write(path, &error, function))
+        cannot_write(path, &error, function)
     })
 }
 

@@ -42,6 +42,7 @@ pub(super) const UNKNOWN: Known = 0;
 /// An operation in flight that is younger than any other.
 pub(super) const OPEN: Known = 1;
 /// One that is older than any wait can tell from older ones.
+#[allow(clippy::cast_possible_truncation)] // It is far from that.
 const OLD: Known = OPEN + OLDEST as Known;
 /// Nothing is in flight.
 pub(super) const COMPLETE: Known = u8::MAX;

@@ -126,6 +126,19 @@ struct Flow<'c> {
 impl<'c> Flow<'c> {
     const FEW: usize = 8;
 
+    fn new(op: Op<'c>, entries: Option<Vec<control_flow::Edge<'c>>>, counted: Option<Loop>) -> Self {
+        Self {
+            op,
+            entries,
+            is_function: false,
+            counted,
+            after: None,
+            blocks: Vec::new(),
+            first: 0,
+            places: None,
+        }
+    }
+
     fn id(&self, block: ir::Block<'c>) -> Option<BlockId> {
         let place = match &self.places {
             Some(places) => places.get(&block).copied(),
@@ -181,7 +194,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         };
         let mut flow = Flow {
             is_function: true,
-            ..reader.flow(function, None, None)
+            ..Flow::new(function, None, None)
         };
         reader.add_blocks(&mut flow);
         if let Some(entry) = reader.code.blocks.first_mut() {
@@ -273,24 +286,6 @@ impl<'a, 'c> Reader<'a, 'c> {
         let block = &mut self.code.blocks[at.0 as usize];
         block.edges = Span::since(start, &self.code.edges);
         block.instrs = Span::since(self.start, &self.code.instrs);
-    }
-
-    fn flow(
-        &self,
-        op: Op<'c>,
-        entries: Option<Vec<control_flow::Edge<'c>>>,
-        counted: Option<Loop>,
-    ) -> Flow<'c> {
-        Flow {
-            op,
-            entries,
-            is_function: false,
-            counted,
-            after: None,
-            blocks: Vec::new(),
-            first: 0,
-            places: None,
-        }
     }
 
     /// Numbers the blocks of all regions of `flow`.
@@ -421,7 +416,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         let after = self.new_block(params);
         let mut flow = Flow {
             after: Some(after),
-            ..self.flow(op, entries, counted)
+            ..Flow::new(op, entries, counted)
         };
         self.add_blocks(&mut flow);
         let mut edges = match &flow.entries {
