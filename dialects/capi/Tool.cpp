@@ -490,3 +490,47 @@ bool asyncOptWithModule(MlirStringRef path, intptr_t numPasses,
   };
   return succeeded(withParsed(std::move(input), registry, parsed));
 }
+
+/// Parses and verifies; returns null after it has emitted an error.
+static Operation *parseBefore(Operation *other, StringRef text) {
+  // It refers to symbols that it does not bring along, and its parent is not
+  // there yet.
+  ParserConfig config(other->getContext(), /*verifyAfterParse=*/false);
+  OwningOpRef<Operation *> parsed =
+      parseSourceString<Operation *>(text, config, "ir");
+  if (!parsed)
+    return nullptr;
+  if (parsed->getName() != other->getName()) {
+    emitError(parsed->getLoc()) << "this is no '" << other->getName() << "'";
+    return nullptr;
+  }
+  Operation *op = parsed.release();
+  other->getBlock()->getOperations().insert(other->getIterator(), op);
+  if (succeeded(verify(op)))
+    return op;
+  op->erase();
+  return nullptr;
+}
+
+MlirOperation asyncOptParseBefore(MlirOperation other, MlirStringRef text,
+                                  size_t stackSize,
+                                  MlirStringCallback callback, void *userData) {
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  Operation *op = nullptr;
+  if (checkNesting(llvm::MemoryBufferRef(unwrap(text), "ir"),
+                   getNestingLimit(stackSize), stream)) {
+    ScopedDiagnosticHandler handler(
+        unwrap(other)->getContext(), [&](Diagnostic &diagnostic) {
+          // The first error is the cause of the others.
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+              message.empty())
+            stream << diagnostic.getLocation() << ": " << diagnostic;
+          return success();
+        });
+    op = parseBefore(unwrap(other), unwrap(text));
+  }
+  if (!op)
+    callback(wrap(StringRef(message).rtrim()), userData);
+  return wrap(op);
+}

@@ -127,6 +127,11 @@ def run_sim() -> None:
     _become("async-sim")
 
 
+def run_verify() -> None:
+    """The command `async-verify`."""
+    _become("async-verify")
+
+
 def run_lsp_server() -> None:
     """The command `async-lsp-server`."""
     _become("async-lsp-server")

@@ -179,7 +179,7 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
         entry.pack(array, 5, 1, 1, 0.5, 0.25, numpy.float32(1))
 
 
-@pytest.mark.parametrize("tool", ["async-opt", "async-translate", "async-sim", "async-lsp-server"])
+@pytest.mark.parametrize("tool", ["async-opt", "async-translate", "async-sim", "async-verify", "async-lsp-server"])
 def test_tools_are_commands(tool: str) -> None:
     import sys
 

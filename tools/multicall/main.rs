@@ -1,4 +1,4 @@
-//! All tools in one executable: 150 MB of LLVM and MLIR once instead of four times.
+//! All tools in one executable: 150 MB of LLVM and MLIR once instead of five times.
 //!
 //! As with LLVM's own driver, the name that it is called by says which tool it is; packages have a link for each. Under another
 //! name, the first argument is the tool.

@@ -7,10 +7,12 @@ mod opt;
 mod run;
 mod sim;
 mod translate;
+mod verify;
 
 pub use opt::opt;
 pub use sim::sim;
 pub use translate::translate;
+pub use verify::verify;
 
 use async_dialects::tool;
 use std::{ffi::OsString, process::ExitCode};
@@ -26,7 +28,7 @@ pub struct Tool {
 }
 
 /// All tools.
-pub const TOOLS: [Tool; 4] = [
+pub const TOOLS: [Tool; 5] = [
     Tool {
         name: "async-opt",
         summary: "upstream's mlir-opt with the async and gpux dialects and their passes",
@@ -41,6 +43,11 @@ pub const TOOLS: [Tool; 4] = [
         name: "async-sim",
         summary: "runs device code under an adversary, and reports races",
         main: sim,
+    },
+    Tool {
+        name: "async-verify",
+        summary: "checks what a pass has written, by the certificates that came with it",
+        main: verify,
     },
     Tool {
         name: "async-lsp-server",

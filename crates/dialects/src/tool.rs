@@ -142,6 +142,31 @@ pub fn with_module<U: UpstreamAsync, T: Send>(
     .flatten()
 }
 
+/// Parses the text of an operation of the same name as `other`, and puts it right before that, where what it refers to can be found.
+///
+/// # Errors
+///
+/// If it can't be parsed, or is not valid there.
+pub fn parse_before<'c>(other: Op<'c>, text: &str) -> Result<Op<'c>, String> {
+    let mut message = String::new();
+    // Whatever stack there is, it is at least as large.
+    let stack_size = STACK_SIZES[STACK_SIZES.len() - 1];
+    // SAFETY: a live operation in a block, text that lives during the call, and a callback that gets the pointer to `message`.
+    unsafe {
+        let parsed = ffi::asyncOptParseBefore(
+            other.to_raw(),
+            ffi::string_ref(text),
+            stack_size,
+            Some(ffi::collect_text),
+            (&raw mut message).cast(),
+        );
+        if parsed.ptr.is_null() {
+            return Err(message);
+        }
+        Ok(Op::from_raw(parsed))
+    }
+}
+
 /// Calls a C `main` on the largest stack that the system grants.
 fn run_on_large_stack(
     arguments: impl IntoIterator<Item = OsString>,

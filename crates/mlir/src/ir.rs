@@ -24,11 +24,13 @@ pub(crate) mod erased;
 mod handle;
 mod op;
 mod place;
+mod text;
 mod value;
 
 pub use builder::{Mapping, OpBuilder};
 pub use handle::{Block, Op, Region, Value};
 pub use place::Walk;
+pub use text::Text;
 pub use value::{Definition, Use};
 
 use melior::{

@@ -32,6 +32,7 @@ use crate::analysis::accumulator_uses;
 use crate::analysis::op_classifier::AsyncOpClassifier;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
+use crate::utils::certificates::CERTIFICATES;
 use crate::utils::device::{device_code, is_for_device};
 use crate::utils::erase;
 use crate::utils::tokens::{refuse_token_arguments, restore_upstream_awaits, write_awaits};
@@ -86,6 +87,7 @@ impl Pass for TokensToGroups {
                 "emit remarks that say what each wait waits for, and why",
             ),
             VERIFY_RESULT,
+            CERTIFICATES,
         ],
         dependent_dialects: &[Dialect::ARITH, Dialect::GPU, GPUX, Dialect::NVVM, Dialect::SCF],
         statistics: &[
@@ -141,14 +143,15 @@ impl Pass for TokensToGroups {
         }
         let counts = emit::emit(&skeleton, &solution, &stores, &silent);
         emit::remark_if_spent(op, &solution);
-        if cx.bool("verify-result") {
+        let certificates = cx.str("certificates");
+        if cx.bool("verify-result") || !certificates.is_empty() {
             // Without drop-implied, a wait is the distance in the queue, needed or not.
             let judged = if options.drop_implied {
                 counts.written.as_slice()
             } else {
                 &[]
             };
-            verify_result::check_awaits(op, judged)?;
+            verify_result::check_awaits(op, judged, Self::INFO.flag, certificates)?;
         }
         emit::remove_awaits(&skeleton, &origins, &silent);
         cx.count("waits", counts.waits);

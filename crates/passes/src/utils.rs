@@ -12,11 +12,12 @@
 //! - [`static_allocs`] checks which allocations can be static buffers; [`alignment`] has the alignments that
 //!   copies require.
 //! - [`equivalence_classes`] is a union-find of values.
-//! - [`verify_result`] has what a pass wrote checked.
+//! - [`verify_result`] has what a pass wrote checked; [`certificates`] writes what comes of that to files.
 
 pub(crate) mod alignment;
 pub(crate) mod block_wide;
 pub(crate) mod builders;
+pub(crate) mod certificates;
 pub(crate) mod chip;
 pub(crate) mod complete_tokens;
 pub(crate) mod device;

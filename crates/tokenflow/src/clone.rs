@@ -89,10 +89,10 @@ fn same_step(a: &Item, b: &Item) -> bool {
             Item::Wait { queue, n, read },
             Item::Wait {
                 queue: q,
-                n: m,
-                read: r,
+                n: pending,
+                read: reads,
             },
-        ) => (queue, n, read) == (q, m, r),
+        ) => (queue, n, read) == (q, pending, reads),
         (
             Item::Await { site, covered, .. },
             Item::Await {

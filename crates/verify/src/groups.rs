@@ -14,13 +14,21 @@
 pub mod certificate;
 pub mod check;
 pub mod code;
+pub mod compare;
+pub mod exact;
 pub mod infer;
 pub mod needed;
 pub mod read;
+pub mod recheck;
+pub mod record;
 pub mod state;
 
 pub use certificate::Certificate;
 pub use check::{Refusal, check};
 pub use code::Code;
+pub use compare::{Difference, compare};
+pub use exact::{Inexact, check_exact};
 pub use infer::infer;
 pub use needed::superfluous_waits;
+pub use recheck::{Fault, Verified, operation_of_queue, path_of, recheck};
+pub use record::Record;

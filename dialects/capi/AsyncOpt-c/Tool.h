@@ -70,6 +70,15 @@ asyncOptWithModule(MlirStringRef path, intptr_t numPasses,
                    AsyncOptRewrite importAsync,
                    bool (*callback)(MlirOperation, void *), void *userData);
 
+/// Parses `text`, which has one operation of the same name as `other`, puts it
+/// right before `other`, and verifies it there, where what it refers to can be
+/// found. Text that nests too deep for `stackSize` bytes is refused. Nothing is
+/// emitted: if something is wrong, `callback` gets a message, and the result is
+/// null.
+MLIR_CAPI_EXPORTED MlirOperation asyncOptParseBefore(
+    MlirOperation other, MlirStringRef text, size_t stackSize,
+    MlirStringCallback callback, void *userData);
+
 #ifdef __cplusplus
 }
 #endif

@@ -280,6 +280,25 @@ impl<'c> Op<'c> {
         unsafe { mlirOperationRemoveAttributeByName(self.to_raw(), ffi::string_ref(name)) }
     }
 
+    /// All attributes, inherent and discardable.
+    #[must_use]
+    pub fn attrs(self) -> Vec<(&'c str, Attribute<'c>)> {
+        // SAFETY: a live operation.
+        let number = count(unsafe { mlirOperationGetNumAttributes(self.to_raw()) });
+        (0..number)
+            .map(|index| {
+                // SAFETY: the index is in range, and names are interned in the context.
+                unsafe {
+                    let named = mlirOperationGetAttribute(self.to_raw(), position(index));
+                    (
+                        ffi::str_from_raw(mlirIdentifierStr(named.name)),
+                        Attribute::from_raw(named.attribute),
+                    )
+                }
+            })
+            .collect()
+    }
+
     /// The discardable attributes: those that are not part of the operation's definition.
     #[must_use]
     pub fn discardable_attrs(self) -> Vec<(&'c str, Attribute<'c>)> {

@@ -1,13 +1,14 @@
 //! Checks what a pass has written, by code that shares nothing with what found it: `crates/verify`.
 
+use super::certificates;
 use async_dialects::types::is_token;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::ir::Op;
+use async_mlir::ir::{Op, Text};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError};
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
-use async_verify::groups::{Certificate, check, infer, superfluous_waits};
+use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
 
 /// The option that turns the check off.
 pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
@@ -19,31 +20,47 @@ pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
 /// So many waits are tried with a larger number.
 const TRIALS: usize = 16;
 
-/// Checks that every operation of a queue is complete where `function`, which has its tokens still, awaits it. Remarks on those of
-/// `waits` that could leave one group more in flight.
-pub(crate) fn check_awaits<'c>(function: Op<'c>, waits: &[Op<'c>]) -> Result<(), PassError<'c>> {
+/// Checks that every operation of a queue is complete where `function`, which `pass` has written and which has its tokens still, awaits
+/// it. Remarks on those of `waits` that could leave one group more in flight. Writes the certificate to `file`, if that is not empty.
+pub(crate) fn check_awaits<'c>(
+    function: Op<'c>,
+    waits: &[Op<'c>],
+    pass: &str,
+    file: &str,
+) -> Result<(), PassError<'c>> {
     let vocabulary = Vocabulary {
         is_token: &is_token,
         role: &|_| WaitRole::Wait,
     };
-    let Some((reading, certificate)) = check_groups(function, vocabulary)? else {
+    let (reading, certificate) = check_groups(function, vocabulary)?;
+    if reading.code.instrs.is_empty() {
         return Ok(());
-    };
+    }
+    remark_on_superfluous(&reading, &certificate, waits);
+    if file.is_empty() {
+        return Ok(());
+    }
+    let text = Text::new(function);
+    let record = Record::new(pass, path_of(function), &reading, &certificate, &text);
+    certificates::write(file, &record, function)
+}
+
+/// Remarks on those of `waits` that could leave one group more in flight.
+fn remark_on_superfluous<'c>(reading: &Reading<'c>, certificate: &Certificate, waits: &[Op<'c>]) {
     if waits.is_empty() {
-        return Ok(());
+        return;
     }
     let limit = |fifo| {
         reading
             .queue(fifo)
             .map_or(0, |queue| u32::from(queue.max_pending()))
     };
-    for place in superfluous_waits(&reading.code, &certificate, limit, TRIALS) {
+    for place in superfluous_waits(&reading.code, certificate, limit, TRIALS) {
         if let Some(op) = reading.wait_at(place).filter(|op| waits.contains(op)) {
             let message = "waits for more than its await needs: with one group more in flight, the awaited operations would still be complete";
             Diagnostic::remark(op.location(), message).emit();
         }
     }
-    Ok(())
 }
 
 /// The same for `nvgpu`'s tokens and waits, which are what `role` says.
@@ -52,46 +69,41 @@ pub(crate) fn check_nvgpu_waits<'c>(
     role: &dyn Fn(Op<'c>) -> WaitRole,
 ) -> Result<(), PassError<'c>> {
     let token = copy_token(function.context());
-    check_groups(
-        function,
-        Vocabulary {
-            is_token: &|ty| ty == token,
-            role,
-        },
-    )
-    .map(|_| ())
+    let vocabulary = Vocabulary {
+        is_token: &|ty| ty == token,
+        role,
+    };
+    check_groups(function, vocabulary).map(|_| ())
 }
 
-/// Returns what was read and the certificate that was found for it; `None` for a declaration.
 fn check_groups<'c>(
     function: Op<'c>,
     vocabulary: Vocabulary<'_, 'c>,
-) -> Result<Option<(Reading<'c>, Certificate)>, PassError<'c>> {
+) -> Result<(Reading<'c>, Certificate), PassError<'c>> {
     let reading = read(function, vocabulary);
-    if reading.code.blocks.is_empty() {
-        return Ok(None);
-    }
     let certificate = infer(&reading.code);
-    let checked = check(&reading.code, &certificate);
-    checked.map_err(|refusal| {
-        let node = certificate.nodes.get(refusal.node.0 as usize);
-        let place = match refusal.fault {
-            Fault::Awaited { instr, .. } => node.and_then(|node| reading.await_at(node.block, instr)),
-            _ => None,
-        };
-        match place {
-            Some(op) => {
-                let message =
-                    "is reached while what it awaits may be in flight, says the check of what was written";
-                PassError::new(op, message).note(op, ADVICE)
-            }
-            None => {
-                let message = format!("the check of what was written failed: {refusal}");
-                PassError::new(function.location(), message).note(function.location(), ADVICE)
-            }
+    if reading.code.blocks.is_empty() {
+        return Ok((reading, certificate));
+    }
+    let Err(refusal) = check(&reading.code, &certificate) else {
+        return Ok((reading, certificate));
+    };
+    let node = certificate.nodes.get(refusal.node.0 as usize);
+    let place = match refusal.fault {
+        Fault::Awaited { instr, .. } => node.and_then(|node| reading.await_at(node.block, instr)),
+        _ => None,
+    };
+    Err(match place {
+        Some(op) => {
+            let message =
+                "is reached while what it awaits may be in flight, says the check of what was written";
+            PassError::new(op, message).note(op, ADVICE)
         }
-    })?;
-    Ok(Some((reading, certificate)))
+        None => {
+            let message = format!("the check of what was written failed: {refusal}");
+            PassError::new(function.location(), message).note(function.location(), ADVICE)
+        }
+    })
 }
 
 /// What to do where the check fails.

@@ -41,6 +41,9 @@ pub struct Claim {
     pub in_flight: Span,
 }
 
+/// The largest age that is told apart: no wait leaves as many groups in flight.
+pub const OLDEST: Age = 66;
+
 /// An age: how many groups are at least closed since the operation was issued; 0 while its group is open.
 pub type Age = u32;
 
@@ -57,22 +60,14 @@ impl Iterations {
     /// Returns true if iteration `i` is one of these.
     #[must_use]
     pub fn contain(self, i: u64) -> bool {
-        match (i.checked_sub(self.first), self.step) {
-            (None, _) => false,
-            (Some(0), _) => true,
-            (Some(_), 0) => false,
-            (Some(distance), step) => distance % step == 0,
-        }
+        let distance = i.checked_sub(self.first);
+        distance.is_some_and(|distance| distance.is_multiple_of(self.step))
     }
 
     /// Returns true if all of `others` are among these.
     #[must_use]
     pub fn contain_all(self, others: Self) -> bool {
-        let steps_match = match self.step {
-            0 => others.step == 0,
-            step => others.step % step == 0,
-        };
-        self.contain(others.first) && steps_match
+        self.contain(others.first) && others.step.is_multiple_of(self.step)
     }
 
     /// The iterations after these; `None` if there is no such number.

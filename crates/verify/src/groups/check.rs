@@ -120,7 +120,7 @@ fn iterations(node: &Node, l: Loop) -> Option<Iterations> {
 }
 
 /// Returns true if `edge` is never taken in the iterations of `node`.
-fn is_impossible(code: &Code, node: &Node, edge: &Edge) -> bool {
+pub(super) fn is_impossible(code: &Code, node: &Node, edge: &Edge) -> bool {
     match edge.kind {
         EdgeKind::Plain => false,
         EdgeKind::Enter(l) => code.trip(l) == Some(0),

@@ -9,10 +9,10 @@
 //! Cost: (blocks and live tokens) x (rounds that loops need), in the third phase x (iterations that differ).
 
 mod iterations;
-mod liveness;
+pub(super) mod liveness;
 mod order;
 
-use super::certificate::{Age, Certificate, Claim, Iterations, Node, NodeId};
+use super::certificate::{Age, Certificate, Claim, Iterations, Node, NodeId, OLDEST};
 use super::check::check;
 use super::code::{BlockId, Code, Edge, EdgeKind, Fifo, Loop, Span};
 use super::state::State;
@@ -44,28 +44,29 @@ pub fn infer_by_iteration(code: &Code) -> Option<Certificate> {
 }
 
 /// What is known of a token and a FIFO. The smaller of two numbers is what is known where paths meet.
-type Known = u8;
+pub(super) type Known = u8;
 
 /// Nothing.
-const UNKNOWN: Known = 0;
+pub(super) const UNKNOWN: Known = 0;
 /// An operation in flight that is younger than any other.
-const OPEN: Known = 1;
+pub(super) const OPEN: Known = 1;
 /// One that is older than any wait can tell from older ones.
-const OLD: Known = OPEN + 66;
+#[allow(clippy::cast_possible_truncation)] // It is far from that.
+const OLD: Known = OPEN + OLDEST as Known;
 /// Nothing is in flight.
-const COMPLETE: Known = u8::MAX;
+pub(super) const COMPLETE: Known = u8::MAX;
 
 /// Runs blocks one at a time. What is known at the beginning of a block is a row of [`Known`], for each live token one by FIFO.
-struct Steps<'a> {
+pub(super) struct Steps<'a> {
     code: &'a Code,
-    live: Liveness,
-    fifos: usize,
+    pub live: Liveness,
+    pub fifos: usize,
     state: State,
     in_flight: Vec<(Fifo, Age)>,
 }
 
 impl<'a> Steps<'a> {
-    fn new(code: &'a Code) -> Self {
+    pub fn new(code: &'a Code) -> Self {
         let state = State::new(code, &[]);
         Self {
             code,
@@ -77,7 +78,7 @@ impl<'a> Steps<'a> {
     }
 
     /// The places of what is known of a block among that of all blocks.
-    fn row(&self, block: BlockId) -> std::ops::Range<usize> {
+    pub fn row(&self, block: BlockId) -> std::ops::Range<usize> {
         let places = self.live.places(block);
         places.start * self.fifos..places.end * self.fifos
     }
@@ -87,7 +88,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Runs `block`, at whose beginning `row` is known.
-    fn run(&mut self, block: BlockId, row: &[Known]) {
+    pub fn run(&mut self, block: BlockId, row: &[Known]) {
         self.state.begin();
         let known = row.chunks_exact(self.fifos);
         for (place, known) in self.live.places(block).zip(known) {
@@ -103,7 +104,7 @@ impl<'a> Steps<'a> {
 
     /// Adds what is known after [`Self::run`] to what is known where `edge` leads; returns true if that changed it. `row` is empty
     /// where nothing has arrived yet.
-    fn arrive(&self, edge: &Edge, to: BlockId, row: &mut [Known], is_first: bool) -> bool {
+    pub fn arrive(&self, edge: &Edge, to: BlockId, row: &mut [Known], is_first: bool) -> bool {
         let args = edge.args.of(&self.code.tokens);
         let mut changed = is_first;
         for (place, known) in self.live.places(to).zip(row.chunks_exact_mut(self.fifos)) {
@@ -176,7 +177,7 @@ impl<'a> Steps<'a> {
 }
 
 /// Makes `operations` those that `known`, of one token, says to be in flight; returns false if nothing is known.
-fn in_flight(known: &[Known], operations: &mut Vec<(Fifo, Age)>) -> bool {
+pub(super) fn in_flight(known: &[Known], operations: &mut Vec<(Fifo, Age)>) -> bool {
     operations.clear();
     for (&known, fifo) in known.iter().zip(0..) {
         match known {

@@ -26,7 +26,9 @@ pub struct Reading<'c> {
     awaits: Vec<(usize, Op<'c>)>,
     /// The operations of waits, likewise.
     waits: Vec<(usize, Op<'c>)>,
+    tokens: FxHashMap<Value<'c>, Token>,
     queues: Vec<GroupQueue>,
+    with_reads: bool,
 }
 
 impl<'c> Reading<'c> {
@@ -41,6 +43,33 @@ impl<'c> Reading<'c> {
     #[must_use]
     pub fn queue(&self, fifo: Fifo) -> Option<GroupQueue> {
         self.queues.get(usize::from(fifo.0 / 2)).copied()
+    }
+
+    /// The number of awaits.
+    #[must_use]
+    pub fn num_awaits(&self) -> usize {
+        self.awaits.len()
+    }
+
+    /// The tokens that are values of the function, in order; others are complete.
+    #[must_use]
+    pub fn tokens(&self) -> Vec<(Token, Value<'c>)> {
+        let tokens = self.tokens.iter().map(|(value, token)| (*token, *value));
+        let mut tokens: Vec<_> = tokens.collect();
+        tokens.sort_unstable_by_key(|(token, _)| *token);
+        tokens
+    }
+
+    /// The FIFOs, in order: the queue of each, and whether it is that of what the queue's operations read.
+    pub fn fifos(&self) -> impl Iterator<Item = (Fifo, GroupQueue, bool)> {
+        let numbers = (0_u8..).step_by(2).zip(&self.queues);
+        let both = numbers.flat_map(|(first, queue)| {
+            [
+                (Fifo(first), *queue, false),
+                (Fifo(first.saturating_add(1)), *queue, true),
+            ]
+        });
+        both.filter(|(_, _, reads)| !reads || self.with_reads)
     }
 
     /// The operation of the await that stands at this place of a block.
@@ -86,7 +115,9 @@ pub fn read<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Reading<'c>
         code: reader.code,
         awaits: reader.awaits,
         waits: reader.waits,
+        tokens: reader.tokens,
         queues: reader.queues,
+        with_reads: reader.with_reads,
     }
 }
 
@@ -110,6 +141,19 @@ struct Flow<'c> {
 
 impl<'c> Flow<'c> {
     const FEW: usize = 8;
+
+    fn new(op: Op<'c>, entries: Option<Vec<control_flow::Edge<'c>>>, counted: Option<Loop>) -> Self {
+        Self {
+            op,
+            entries,
+            is_function: false,
+            counted,
+            after: None,
+            blocks: Vec::new(),
+            first: 0,
+            places: None,
+        }
+    }
 
     fn id(&self, block: ir::Block<'c>) -> Option<BlockId> {
         let place = match &self.places {
@@ -168,7 +212,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         };
         let mut flow = Flow {
             is_function: true,
-            ..reader.flow(function, None, None)
+            ..Flow::new(function, None, None)
         };
         reader.add_blocks(&mut flow);
         if let Some(entry) = reader.code.blocks.first_mut() {
@@ -260,24 +304,6 @@ impl<'a, 'c> Reader<'a, 'c> {
         let block = &mut self.code.blocks[at.0 as usize];
         block.edges = Span::since(start, &self.code.edges);
         block.instrs = Span::since(self.start, &self.code.instrs);
-    }
-
-    fn flow(
-        &self,
-        op: Op<'c>,
-        entries: Option<Vec<control_flow::Edge<'c>>>,
-        counted: Option<Loop>,
-    ) -> Flow<'c> {
-        Flow {
-            op,
-            entries,
-            is_function: false,
-            counted,
-            after: None,
-            blocks: Vec::new(),
-            first: 0,
-            places: None,
-        }
     }
 
     /// Numbers the blocks of all regions of `flow`.
@@ -412,7 +438,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         let after = self.new_block(params);
         let mut flow = Flow {
             after: Some(after),
-            ..self.flow(op, entries, counted)
+            ..Flow::new(op, entries, counted)
         };
         self.add_blocks(&mut flow);
         let mut edges = match &flow.entries {

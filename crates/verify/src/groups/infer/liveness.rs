@@ -6,7 +6,7 @@ use crate::groups::code::{Block, BlockId, Code, Instr, Token};
 const NONE: u32 = u32::MAX;
 
 /// The live tokens of each block.
-pub(super) struct Liveness {
+pub(in crate::groups) struct Liveness {
     /// By block, where its tokens begin.
     starts: Vec<u32>,
     tokens: Vec<Token>,

@@ -1,0 +1,163 @@
+//! `async-verify`: checks what a pass has written, by the certificates that came with it.
+
+use crate::translate::BothWays;
+use async_allocator::keep_freed_memory;
+use async_dialects::tool::with_module;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::{Op, Region, Walk};
+use async_verify::groups::{Fault, Record, operation_of_queue, path_of, recheck};
+use clap::Parser;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Checks what a pass has written, by the certificates that came with it.
+///
+/// Each function with operations of a queue has to have a certificate, and each certificate a function. The checker knows neither the
+/// pass nor how it found its answer.
+#[derive(Parser)]
+#[command(name = "async-verify", version)]
+struct Options {
+    /// What --gpux-tokens-to-groups=certificates=FILE has written: MLIR, or `-` for the standard input.
+    kernel: String,
+    /// The file with the certificates.
+    certificates: String,
+}
+
+/// Runs `async-verify`.
+#[must_use]
+pub fn verify(arguments: Vec<OsString>) -> ExitCode {
+    keep_freed_memory();
+    let options = match Options::try_parse_from(arguments) {
+        Ok(options) => options,
+        Err(error) => {
+            // Help is no error.
+            let _ = error.print();
+            return if error.use_stderr() {
+                ExitCode::FAILURE
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
+    let certificates = match Certificates::read(&options.certificates) {
+        Ok(certificates) => certificates,
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::FAILURE;
+        }
+    };
+    // What is wrong with the kernel was printed.
+    let verified =
+        with_module::<BothWays, _>(&options.kernel, &[], |module| module_holds(module, &certificates));
+    match verified {
+        Some(true) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// The certificates of a file.
+struct Certificates {
+    path: String,
+    /// By function, with their lines.
+    records: BTreeMap<String, (usize, Record)>,
+}
+
+impl Certificates {
+    /// Reads a file; returns what to print if it is damaged.
+    fn read(path: &str) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: error: {error}"))?;
+        let mut records = BTreeMap::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            let record: Record = serde_json::from_str(text).map_err(|error| {
+                let message = error.to_string();
+                let message = message.split(" at line ").next().unwrap_or_default();
+                format!(
+                    "{path}:{line}:{}: error: no certificate: {message}",
+                    error.column()
+                )
+            })?;
+            let function = record.function.clone();
+            if let Some((before, _)) = records.insert(function.clone(), (line, record)) {
+                return Err(format!(
+                    "{path}:{line}:1: error: line {before} has a certificate of {function} already"
+                ));
+            }
+        }
+        let path = path.to_owned();
+        Ok(Self { path, records })
+    }
+}
+
+/// Checks all functions of `module`, and prints what was found. Returns false where something is wrong.
+fn module_holds(module: Op<'_>, certificates: &Certificates) -> bool {
+    let mut functions: BTreeMap<String, Op> = BTreeMap::new();
+    let mut in_order = Vec::new();
+    module.walk(|op| {
+        if op.is_function() && op.regions().any(|region| Region::first(region).is_some()) {
+            in_order.push(op);
+        }
+        Walk::Advance
+    });
+    for &function in &in_order {
+        let path = path_of(function);
+        if let Some(other) = functions.insert(path.clone(), function) {
+            let message =
+                format!("another function is called {path}, too, so a certificate can't tell them apart");
+            let error = Diagnostic::error(function.location(), message);
+            error.note(other.location(), "it is here").emit();
+            return false;
+        }
+    }
+    let Certificates { path, records } = certificates;
+    let lost = records
+        .iter()
+        .find(|(function, _)| !functions.contains_key(*function));
+    if let Some((function, (line, _))) = lost {
+        eprintln!("{path}:{line}:1: error: the kernel has no function {function}");
+        return false;
+    }
+    in_order
+        .into_iter()
+        .all(|function| function_holds(function, certificates))
+}
+
+/// Checks a function, and prints what was found. Returns false if something is wrong.
+fn function_holds(function: Op<'_>, certificates: &Certificates) -> bool {
+    let name = path_of(function);
+    let Some((line, record)) = certificates.records.get(&name) else {
+        let Some(op) = operation_of_queue(function) else {
+            return true;
+        };
+        Diagnostic::error(
+            op,
+            format!("belongs to a queue, but there is no certificate of {name}"),
+        )
+        .emit();
+        return false;
+    };
+    let place = format!("{}:{line}", certificates.path);
+    match recheck(record, function) {
+        Ok(verified) => {
+            println!(
+                "{name}: verified ({} awaits, {} nodes)",
+                verified.awaits, verified.nodes
+            );
+            true
+        }
+        Err(Fault::Differs(difference)) => {
+            Diagnostic::error(difference.op, difference.message)
+                .note(
+                    function.location(),
+                    format!("{name} is not the function of the certificate, {place}"),
+                )
+                .emit();
+            false
+        }
+        Err(fault) => {
+            let message = format!("the certificate of {name}, {place}, {fault}");
+            Diagnostic::error(function.location(), message).emit();
+            false
+        }
+    }
+}
