@@ -169,14 +169,19 @@ impl Body {
         match *stmt {
             Stmt::Load | Stmt::LoadMasked | Stmt::LoadHalo => {
                 let b = self.buffers.len();
-                let ty = if matches!(stmt, Stmt::LoadHalo) { HALO } else { TILE };
+                let ty = if matches!(stmt, Stmt::LoadHalo) {
+                    HALO
+                } else {
+                    TILE
+                };
                 // It has to be known that the loop overwrites all of it.
                 let handed = self.early.0.get(b).copied().flatten();
-                let can_be_early =
-                    self.can_await_early() && (self.early.1 || matches!(stmt, Stmt::Load) && self.form != Form::Tma);
+                let can_be_early = self.can_await_early()
+                    && (self.early.1 || matches!(stmt, Stmt::Load) && self.form != Form::Tma);
                 let is_sure = |handed: &Handed| !matches!(handed, Handed::Once | Handed::Later);
                 if let Some(handed) = handed.filter(|handed| can_be_early && is_sure(handed)) {
-                    let reads = b % 2 == 1 && ty == TILE;
+                    // All such stores write to the same place.
+                    let reads = b == 1 && ty == TILE;
                     self.await_early(handed, &format!("%b{b}"), ty, reads);
                 }
                 let (issue, wait) = (self.part(), self.part());

@@ -94,7 +94,10 @@ impl Body {
 %group{number} = nvgpu.device_async_create_group %early{number}\n",
                 shift = ["", "1", "2"][number % 3],
             ));
-            let groups = self.lines.iter().filter(|line| line.text.contains("create_group"));
+            let groups = self
+                .lines
+                .iter()
+                .filter(|line| line.text.contains("create_group"));
             let since = groups.count();
             self.op(
                 part,
@@ -153,7 +156,8 @@ impl Body {
     /// Reads what a copy before the loop brings.
     pub fn preloaded(&mut self, handed: Handed, shift: u32) {
         let name = format!("%early_tile{}", self.copied_before);
-        self.more_buffers.push_str(&format!("{name} = memref.alloc() : !Tile\n"));
+        self.more_buffers
+            .push_str(&format!("{name} = memref.alloc() : !Tile\n"));
         let number = self.await_early(handed, &name, "!Tile", false);
         let part = self.part();
         // Where some iterations don't wait, threads only know of their own copies.
@@ -186,7 +190,8 @@ impl Body {
         };
         let (early, late) = (copy("%t", "%row_before"), copy("%from", "%row"));
         let ty = "memref<?xi32> to !Rows";
-        self.before.push_str(&format!("%early{number} = {early} : {ty}\n"));
+        self.before
+            .push_str(&format!("%early{number} = {early} : {ty}\n"));
         if matches!(self.form, Form::Nvgpu(_)) {
             self.before.push_str(&format!(
                 "%group{number} = nvgpu.device_async_create_group %early{number}\n"
@@ -227,7 +232,10 @@ impl Body {
             .filter_map(|line| Some(line.split_once(" =")?.0.replace("%group", "")))
             .collect();
         for line in &mut self.lines {
-            let Some((head, rest)) = line.text.split_once('<').filter(|(head, _)| head.ends_with("numGroups = "))
+            let Some((head, rest)) = line
+                .text
+                .split_once('<')
+                .filter(|(head, _)| head.ends_with("numGroups = "))
             else {
                 continue;
             };

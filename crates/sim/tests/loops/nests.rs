@@ -52,15 +52,8 @@ fn nest_of(inner: impl Strategy<Value = Loop>) -> impl Strategy<Value = Nest> {
     ];
     let rounds = prop_oneof![2 => (0..4_usize).prop_map(Some), 1 => Just(None)];
     let automatic = prop::option::of(1..5_u32);
-    (
-        inner,
-        around,
-        rounds,
-        automatic,
-        any::<bool>(),
-        any::<bool>(),
-    )
-        .prop_map(|(inner, around, rounds, automatic, total, initial)| {
+    (inner, around, rounds, automatic, any::<bool>(), any::<bool>()).prop_map(
+        |(inner, around, rounds, automatic, total, initial)| {
             let is_staged = matches!(around, Around::Staged { .. });
             Nest {
                 inner: Loop {
@@ -72,7 +65,8 @@ fn nest_of(inner: impl Strategy<Value = Loop>) -> impl Strategy<Value = Nest> {
                 total: total && !is_staged,
                 initial: initial && !is_staged,
             }
-        })
+        },
+    )
 }
 
 impl Nest {
