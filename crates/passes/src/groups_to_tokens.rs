@@ -240,7 +240,8 @@ fn with_operations<'c>(
         if refusal.is_some() {
             continue;
         }
-        if round_trip_completes_no_more(program, number, shapes, &lifted) {
+        let counted_again = counted.possible.as_ref().unwrap_or(program);
+        if round_trip_completes_no_more(counted_again, number, shapes, &lifted) {
             return Ok((lifted, converted));
         }
     }

@@ -1,16 +1,22 @@
 //! Every lit test with device code, counted, then put into token form, and counted again: run side by side, nothing waits for
 //! more than the counts did, and what is clean stays clean, with the same memory. Awaits that leave nothing to later ones wait for
-//! exactly what the counts did.
+//! exactly what the counts did. So are random programs, with commits and waits where nobody needs them, as structured control flow and
+//! as branches between blocks.
+//!
+//! The programs are the same in every run. `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
 #![allow(missing_docs)]
 
 mod kernel;
+mod programs;
 
 use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use async_sim::refine::{self, Difference};
 use kernel::lit::{self, Kernels, call, lowered};
-use kernel::{Call, Outcome, execute};
+use kernel::{Call, Outcome, context, count, execute, parse, try_lower};
+use programs::{Addresses, THREADS, config, options, program_with, statements};
+use proptest::prelude::*;
 use std::ops::AddAssign;
 
 /// Arguments are tried until the program runs to its end with so many.
@@ -148,5 +154,157 @@ impl Kernel {
             "{}: counted again, waits for less: {less:?}",
             self.place
         );
+    }
+}
+
+/// What is put somewhere into a counted program.
+#[derive(Clone, Copy, Debug)]
+enum More {
+    Wait(u32),
+    Commit,
+    /// A wait or a commit that some threads come by, in a branch without an else.
+    WaitIf(u32),
+    CommitIf,
+    /// A copy, to memory of its own.
+    Copy,
+}
+
+fn random_more() -> impl Strategy<Value = Vec<(More, usize)>> {
+    let more = prop_oneof![
+        2 => (0..3_u32).prop_map(More::Wait),
+        1 => Just(More::Commit),
+        1 => (0..3_u32).prop_map(More::WaitIf),
+        1 => Just(More::CommitIf),
+        2 => Just(More::Copy),
+    ];
+    prop::collection::vec((more, 0..1000_usize), 0..5)
+}
+
+/// A counted program, with more at some of its lines.
+fn with_more(counted: &str, more: &[(More, usize)]) -> String {
+    let mut lines: Vec<String> = counted.lines().map(str::to_owned).collect();
+    let is_first = |line: &&String| line.contains("gpu.thread_id");
+    let start = 1 + lines.iter().take_while(|line| !is_first(line)).count();
+    for (number, (more, place)) in more.iter().enumerate() {
+        let starts_op = |line: &String| {
+            let line = line.trim_start();
+            line.starts_with('%') || line.starts_with("gpux.") || line.starts_with("memref.store")
+        };
+        let places: Vec<usize> = (start..lines.len()).filter(|at| starts_op(&lines[*at])).collect();
+        let at = places[place % places.len()];
+        let condition = format!(
+            "%more_t{number} = gpu.thread_id x\n%more_n{number} = arith.constant 5 : index\n%more_c{number} = arith.cmpi ult, %more_t{number}, %more_n{number} : index"
+        );
+        let wait = |count: &u32| format!("gpux.wait_group <cp_async>, {count}");
+        let commit = "gpux.commit_group <cp_async>";
+        let text = match more {
+            More::Wait(count) => wait(count),
+            More::Commit => commit.to_owned(),
+            More::WaitIf(count) => format!("{condition}\nscf.if %more_c{number} {{\n{}\n}}", wait(count)),
+            More::CommitIf => format!("{condition}\nscf.if %more_c{number} {{\n{commit}\n}}"),
+            More::Copy => format!(
+                "%more_t{number} = gpu.thread_id x\n%more_z{number} = arith.constant {number} : index
+gpux.copy %arg0[%more_z{number}, %more_t{number}], %arg4[%more_z{number}, %more_t{number}], 1 : memref<16x16xf32> to memref<8x16xf32, #gpu.address_space<workgroup>>"
+            ),
+        };
+        lines.insert(at, text);
+    }
+    lines.join("\n")
+}
+
+fn random_addresses() -> impl Strategy<Value = Addresses> {
+    let bits = prop_oneof![Just(0), Just(8), Just(16), Just(64)];
+    (bits, any::<bool>()).prop_map(|(bits, views)| Addresses { bits, views })
+}
+
+/// The passes that give a counted program another form, on its module and on its kernel.
+fn random_form() -> impl Strategy<Value = (&'static str, &'static str)> {
+    prop_oneof![
+        Just(("", "")),
+        Just(("", "convert-scf-to-cf,")),
+        Just(("gpux-to-nvvm,", ""))
+    ]
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    #[test]
+    fn lifted_programs_wait_for_no_more(
+        stmts in statements(),
+        addresses in random_addresses(),
+        options in options(),
+        more in random_more(),
+        form in random_form(),
+        group_tokens in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let context = context();
+        context.attach_diagnostic_handler(|_| true);
+        let (on_module, form) = form;
+        let source = with_more(&count(&context, &program_with(&stmts, addresses), &options), &more);
+        let code = |passes: &str| {
+            let on_kernel = match passes.trim_end_matches(',') {
+                "" => String::new(),
+                passes => format!("gpu.module(gpu.func({passes}))"),
+            };
+            let all = format!("{on_module}{on_kernel}");
+            let text = match all.trim_end_matches(',') {
+                "" => source.clone(),
+                all => {
+                    let lowered = try_lower(&context, &source, &format!("builtin.module({all})"));
+                    let lowered = lowered.unwrap_or_else(|| panic!("{all} fails:\n{source}"));
+                    lowered.as_operation().to_string()
+                }
+            };
+            (parse(&context, &text), text)
+        };
+        let lift = |weaken: bool| format!("{form}gpux-groups-to-tokens{{group-tokens={group_tokens} weaken={weaken}}},");
+        let (counted, _) = code(form);
+        let call = Call { seed, ..Call::of(THREADS) };
+        let meant = execute(&counted, &call, Adversary::Late);
+        prop_assert!(!meant.stopped, "{}\n{source}", meant.findings);
+        let is_clean = [Adversary::Early, Adversary::Random(seed)]
+            .into_iter()
+            .all(|adversary| execute(&counted, &call, adversary).is_clean())
+            && meant.is_clean();
+        let again = format!("{}gpux-tokens-to-groups,", lift(true));
+        for (name, passes) in [("tokens", lift(true)), ("exact", lift(false)), ("counted again", again)] {
+            let (lifted, text) = code(&passes);
+            let late = execute(&lifted, &call, Adversary::Late);
+            let difference = refine::compare(&late.trace, &meant.trace);
+            prop_assert!(difference.is_none(), "{name}: waits for more: {difference:?}\n{source}\n{text}");
+            if name == "exact" {
+                let difference = refine::compare(&meant.trace, &late.trace);
+                prop_assert!(difference.is_none(), "{name}: waits for less: {difference:?}\n{source}\n{text}");
+            }
+            if !is_clean {
+                continue;
+            }
+            for adversary in [Adversary::Late, Adversary::Early, Adversary::Random(seed)] {
+                let outcome = execute(&lifted, &call, adversary);
+                prop_assert!(outcome.is_clean(), "{name}: {}\n{source}\n{text}", outcome.findings);
+                prop_assert!(outcome.memory == meant.memory, "{name}: other memory\n{source}\n{text}");
+            }
+        }
+    }
+
+    /// Code in the `llvm` dialect, whose branches take no tokens, is not run, but valid.
+    #[test]
+    fn lifted_llvm_code_is_valid(
+        stmts in statements(),
+        options in options(),
+        more in random_more(),
+        group_tokens in any::<bool>(),
+    ) {
+        let context = context();
+        context.attach_diagnostic_handler(|_| true);
+        let source = with_more(&count(&context, &program_with(&stmts, Addresses::default()), &options), &more);
+        let pipeline = "builtin.module(gpux-lower-to-nvvm{chip=sm_80 format=llvm})";
+        let lowered = try_lower(&context, &source, pipeline);
+        let lowered = lowered.unwrap_or_else(|| panic!("can't be lowered:\n{source}"));
+        let lowered = lowered.as_operation().to_string();
+        let pipeline = format!("builtin.module(gpux-groups-to-tokens{{group-tokens={group_tokens}}})");
+        prop_assert!(try_lower(&context, &lowered, &pipeline).is_some(), "not valid:\n{lowered}");
     }
 }

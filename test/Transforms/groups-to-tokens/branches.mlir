@@ -122,3 +122,24 @@ func.func @blocks(%src: !src, %dst: !dst, %i: index, %c: i1) {
   gpux.wait_group <cp_async>, 0
   return
 }
+
+// A branch that is never taken hands on a token, too: every use of a value is behind its definition on all branches there are.
+// CHECK-LABEL: func.func @branch_never_taken
+// CHECK: %[[READY:[a-z0-9_]+]] = async.ready
+// CHECK: cf.cond_br %{{[a-z0-9_]+}}, ^bb1, ^bb2(%[[READY]] : !async.token)
+// CHECK: ^bb1:
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: cf.br ^bb2(%[[A]] : !async.token)
+// CHECK: ^bb2(%[[T:[a-z0-9_]+]]: !async.token):
+// CHECK-NEXT: async.await %[[T]]
+func.func @branch_never_taken(%src: !src, %dst: !dst, %i: index) {
+  %true = arith.constant true
+  cf.cond_br %true, ^bb1, ^bb2
+^bb1:
+  gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+  gpux.commit_group <cp_async>
+  cf.br ^bb2
+^bb2:
+  gpux.wait_group <cp_async>, 0
+  return
+}

@@ -74,6 +74,11 @@ pub trait OpClassifier<'c> {
         false
     }
 
+    /// Returns true if branches between blocks are edges even where constants rule them out.
+    fn keeps_impossible_branches(&self) -> bool {
+        false
+    }
+
     /// True if commits may be inserted; else they are what the program says.
     const INSERTS_COMMITS: bool;
 }

@@ -59,6 +59,8 @@ pub struct Skeleton<'c> {
     /// For each graph, in program order from outside in: whose regions it is made of, and the region of each block.
     /// Blocks of no region are where the operation is entered and where it does nothing.
     pub graphs: Vec<(Op<'c>, Vec<Option<usize>>)>,
+    /// Whether branches between blocks are no edges because constants rule them out.
+    pub lacks_branches: bool,
 }
 
 /// Reads the body of `function`. Loops in `unpeelable` are never to be peeled.
@@ -88,6 +90,7 @@ pub fn read<'c, V: OpClassifier<'c>>(
             joins: Vec::new(),
             escapes: Vec::new(),
             graphs: Vec::new(),
+            lacks_branches: false,
         },
         defined: Vec::new(),
         latest_control: None,

@@ -15,12 +15,14 @@ use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, cf, llvm, nvgpu, nvvm};
 use rustc_hash::FxHashSet;
 use tokenflow::lift::{Accesses, LiftedQueue, RegionStructure};
-use tokenflow::{Item, Queue, Site};
+use tokenflow::{Item, Program, Queue, Site};
 
 /// Every operation as the hardware counts it: there are no tokens.
 struct CountedOpClassifier<'a, 'c> {
     /// What may access memory that matters.
     kinds: Option<&'a AccessKinds<'c>>,
+    /// Whether every branch is an edge: values are handed on by branches that are never taken, too.
+    all_branches: bool,
 }
 
 impl<'c> OpClassifier<'c> for CountedOpClassifier<'_, 'c> {
@@ -57,6 +59,10 @@ impl<'c> OpClassifier<'c> for CountedOpClassifier<'_, 'c> {
         is_marked.then(Vec::new)
     }
 
+    fn keeps_impossible_branches(&self) -> bool {
+        self.all_branches
+    }
+
     // So there are places to commit when tokens are counted again.
     const INSERTS_COMMITS: bool = true;
 }
@@ -86,6 +92,8 @@ pub(super) fn has_token(completion: &Completion) -> bool {
 /// A function, with what happens on one of its queues.
 pub(super) struct CountedQueue<'c> {
     pub skeleton: Skeleton<'c>,
+    /// The program without branches that are never taken, if there are any.
+    pub possible: Option<Program>,
     /// The number of the queue.
     pub number: Queue,
     /// The asynchronous operations.
@@ -104,7 +112,16 @@ impl<'c> CountedQueue<'c> {
     pub fn read(code: Op<'c>, queue: GroupQueue, accesses: bool) -> Result<Self, Refusal<'c>> {
         let kinds = accesses.then(|| AccessKinds::of(code, queue)).flatten();
         let kinds = kinds.as_ref();
-        let skeleton = skeleton::read(code, &CountedOpClassifier { kinds }, &FxHashSet::default());
+        let read = |all_branches| {
+            let classifier = CountedOpClassifier { kinds, all_branches };
+            skeleton::read(code, &classifier, &FxHashSet::default())
+        };
+        let possible = read(false);
+        let (skeleton, possible) = if possible.lacks_branches {
+            (read(true), Some(possible.program))
+        } else {
+            (possible, None)
+        };
         let position = skeleton.queues.iter().position(|known| *known == queue);
         let number = position.and_then(|position| u8::try_from(position).ok());
         let shapes = skeleton.graphs.iter().map(|(op, regions)| RegionStructure {
@@ -119,6 +136,7 @@ impl<'c> CountedQueue<'c> {
             shapes: shapes.collect(),
             accesses: kinds.map(|kinds| kinds.accesses(&skeleton)),
             skeleton,
+            possible,
         };
         counted.collect();
         let first = counted.commits.iter().chain(&counted.waits).next();

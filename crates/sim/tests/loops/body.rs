@@ -180,7 +180,8 @@ impl Body {
                     && (self.early.1 || matches!(stmt, Stmt::Load) && self.form != Form::Tma);
                 let is_sure = |handed: &Handed| !matches!(handed, Handed::Once | Handed::Later);
                 if let Some(handed) = handed.filter(|handed| can_be_early && is_sure(handed)) {
-                    let reads = b % 2 == 1 && ty == TILE;
+                    // All such stores write to the same place.
+                    let reads = b == 1 && ty == TILE;
                     self.await_early(handed, &format!("%b{b}"), ty, reads);
                 }
                 let (issue, wait) = (self.part(), self.part());

@@ -97,10 +97,20 @@ impl State {
     }
 }
 
+/// How a program says where it copies to and what it reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Addresses {
+    /// Numbers of slots come from constants of so many bits; 0 for those of the type `index`.
+    pub bits: u32,
+    /// Slots are rows of views.
+    pub views: bool,
+}
+
 #[derive(Default)]
 struct Writer {
     text: String,
     next: usize,
+    addresses: Addresses,
 }
 
 impl Writer {
@@ -117,6 +127,15 @@ impl Writer {
         let name = self.name();
         self.line(&format!("{name} = {right}"));
         name
+    }
+
+    /// A view of the slots, if they are accessed by views, and its type.
+    fn view<'a>(&mut self, view: &str, ty: &'a str) -> (String, &'a str) {
+        if self.addresses.views {
+            (self.def(view), ty)
+        } else {
+            ("%slots".to_owned(), "!slots")
+        }
     }
 
     fn state(&mut self) -> State {
@@ -142,8 +161,9 @@ impl Writer {
                 self.line(&format!("async.await {}", state.tokens[*slot]));
                 let row = self.def(&format!("arith.remui {}, %c16 : index", state.step));
                 state.step = self.def(&format!("arith.addi {}, %c1 : index", state.step));
+                let (slots, ty) = self.view("memref.cast %slots : !slots to !cast", "!cast");
                 state.tokens[*slot] = self.def(&format!(
-                    "gpux.copy async %src[{row}, %t], %slots[{}, %t], 1 : !src to !slots",
+                    "gpux.copy async %src[{row}, %t], {slots}[{}, %t], 1 : !src to {ty}",
                     state.slots[*slot]
                 ));
             }
@@ -173,7 +193,13 @@ impl Writer {
 
     /// Adds what is in a slot to the sum.
     fn add(&mut self, slot: usize, state: &mut State) {
-        let x = self.def(&format!("memref.load %slots[{}, %t] : !slots", state.slots[slot]));
+        let number = &state.slots[slot];
+        let row = format!("memref.subview %slots[{number}, 0] [1, 16] [1, 1] : !slots to !row");
+        let x = match self.view(&row, "!row") {
+            (row, "!row") => format!("memref.load {row}[%t] : !row"),
+            _ => format!("memref.load %slots[{number}, %t] : !slots"),
+        };
+        let x = self.def(&x);
         state.sum = self.def(&format!("arith.addf {}, {x} : f32", state.sum));
     }
 
@@ -287,13 +313,24 @@ impl Writer {
 
 /// A kernel that does what the statements say.
 pub fn program(stmts: &[Stmt]) -> String {
-    let mut writer = Writer::default();
+    program_with(stmts, Addresses::default())
+}
+
+/// The same, with addresses in a form of their own.
+pub fn program_with(stmts: &[Stmt], addresses: Addresses) -> String {
+    let mut writer = Writer {
+        addresses,
+        ..Writer::default()
+    };
     writer.line(
         "!src = memref<16x16xf32>\n\
          !draws = memref<64x16xi8>\n\
          !slots = memref<3x16xf32, #gpu.address_space<workgroup>>\n\
+         !spare = memref<8x16xf32, #gpu.address_space<workgroup>>\n\
+         !cast = memref<?x16xf32, #gpu.address_space<workgroup>>\n\
+         !row = memref<16xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>\n\
          gpu.module @m {\n\
-         gpu.func @k(%src: !src, %draws: !draws, %out: memref<16xf32>) workgroup(%slots: !slots) kernel {\n\
+         gpu.func @k(%src: !src, %draws: !draws, %out: memref<16xf32>) workgroup(%slots: !slots, %spare: !spare) kernel {\n\
          %c0 = arith.constant 0 : index\n\
          %c1 = arith.constant 1 : index\n\
          %c2 = arith.constant 2 : index\n\
@@ -308,9 +345,16 @@ pub fn program(stmts: &[Stmt]) -> String {
     for slot in 0..SLOTS {
         writer.line(&format!("memref.store %zero, %slots[%c{slot}, %t] : !slots"));
     }
+    let numbers: [String; SLOTS] = std::array::from_fn(|slot| match addresses.bits {
+        0 => format!("%c{slot}"),
+        bits => {
+            let narrow = writer.def(&format!("arith.constant {slot} : i{bits}"));
+            writer.def(&format!("arith.index_castui {narrow} : i{bits} to index"))
+        }
+    });
     let start = State {
         tokens: std::array::from_fn(|_| "%ready".into()),
-        slots: std::array::from_fn(|slot| format!("%c{slot}")),
+        slots: numbers,
         sum: "%zero".into(),
         step: "%c0".into(),
         draw: "%c0".into(),

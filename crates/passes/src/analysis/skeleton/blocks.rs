@@ -72,7 +72,13 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
             self.escaping_operands(terminator, &edges, &mut new.items);
             self.regions_and_results(terminator, &mut new.items);
         }
-        let edges = self.possible(&edges);
+        let is_branch = terminator.is_some_and(|terminator| terminator.successors().len() > 0);
+        let edges = if is_branch && self.classifier.keeps_impossible_branches() {
+            edges.iter().collect()
+        } else {
+            self.out.lacks_branches |= is_branch && edges.iter().any(|edge| !edge.possible);
+            self.possible(&edges)
+        };
         new.edges = if scope.is_iteration {
             // Both edges, to the next iteration and after the loop, hand over the same tokens.
             let back = edges.iter().find(|edge| edge.to != IrTarget::After);
