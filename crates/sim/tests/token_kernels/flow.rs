@@ -1,5 +1,6 @@
 //! Statements with others in them.
 
+use super::numbers::literal;
 use super::stmt::{Bound, Carry, Condition, For, Stmt};
 use super::write::{Scope, Writer};
 
@@ -146,29 +147,49 @@ impl Writer {
         iteration.clone_into(&mut scope.iteration);
     }
 
-    fn counted(&mut self, counted: &For, scope: &Scope) -> Scope {
-        let carry = self.carried(counted.carry);
+    /// The bounds of a loop and its step.
+    fn range(&mut self, counted: &For, scope: &Scope) -> [String; 3] {
         let For {
+            trips,
             ty,
             lower,
             step,
-            first,
+            triangular,
             ..
         } = counted;
-        let (first_value, last) = (i64::from(*lower), i64::from(*step));
-        let lower = self.def(&format!("arith.constant {lower} : {ty}"));
-        let step = self.def(&format!("arith.constant {step} : {ty}"));
-        let upper = if let Bound::Constant(trips) = counted.trips {
-            let upper = first_value + last * i64::from(trips);
-            self.def(&format!("arith.constant {upper} : {ty}"))
+        let first = i64::from(*lower);
+        let by = self.def(&format!("arith.constant {step} : {ty}"));
+        let begin = if *triangular && *ty == "index" {
+            scope.iteration.clone()
         } else {
-            let trips = self.bound(counted.trips, ty, scope);
-            let length = self.def(&format!("arith.muli {trips}, {step} : {ty}"));
-            self.def(&format!("arith.addi {lower}, {length} : {ty}"))
+            self.def(&format!("arith.constant {lower} : {ty}"))
         };
+        let known = |bound: Bound| matches!(bound, Bound::Counted | Bound::Iteration);
+        let end = match *trips {
+            Bound::Constant(trips) => {
+                let end = first + i64::from(*step) * i64::from(trips);
+                let end = literal(end.cast_unsigned(), ty);
+                self.def(&format!("arith.constant {end} : {ty}"))
+            }
+            // Without arithmetic, it is known where the number is.
+            trips if known(trips) => self.bound(trips, ty, scope),
+            trips => {
+                let trips = self.bound(trips, ty, scope);
+                let length = self.def(&format!("arith.muli {trips}, {by} : {ty}"));
+                self.def(&format!("arith.addi {begin}, {length} : {ty}"))
+            }
+        };
+        [begin, end, by]
+    }
+
+    fn counted(&mut self, counted: &For, scope: &Scope) -> Scope {
+        let carry = self.carried(counted.carry);
+        let For { ty, first, .. } = counted;
+        let [lower, upper, step] = self.range(counted, scope);
         let mut start = scope.clone();
         if *first {
             "%true".clone_into(&mut start.flags[0]);
+            "%c3".clone_into(&mut start.count);
         }
         let (after, names) = self.after(carry, scope);
         let (mut inner, args) = self.inside(carry, scope);
@@ -201,6 +222,7 @@ impl Writer {
         self.body(&counted.body, &mut inner);
         if *first {
             "%false".clone_into(&mut inner.flags[0]);
+            "%c1".clone_into(&mut inner.count);
         }
         self.close_region(carry, &inner, scope);
         self.line("}");

@@ -29,7 +29,7 @@ impl<S: Source + ?Sized> Grower<'_, S> {
                 break;
             }
             self.room -= 1;
-            if depth < 2 && self.source.one_in(8) {
+            if depth < 2 && self.source.one_in(4) {
                 self.pipeline(depth, &mut body);
             } else {
                 body.push(self.stmt(depth));
@@ -66,7 +66,9 @@ impl<S: Source + ?Sized> Grower<'_, S> {
             19 => Stmt::AwaitOld(self.source.byte()),
             20 => Stmt::Ready(self.slot()),
             21..=22 => Stmt::Rotate,
+            23 if self.source.one_in(2) => Stmt::Count(self.source.pick(&[0, 1, 2, 3, 4])),
             23 => Stmt::Set(self.source.below(FLAGS), self.condition()),
+            31 if self.profile.counted && self.source.one_in(4) => Stmt::Pass(self.slot()),
             24 if self.profile.counted => Stmt::Copy,
             25 if self.profile.counted => Stmt::Commit,
             26 if self.profile.counted => Stmt::Wait(self.source.pick(&[0, 1, 2, 3, 5])),
@@ -111,9 +113,12 @@ impl<S: Source + ?Sized> Grower<'_, S> {
 
     fn bound(&mut self) -> Bound {
         let number = self.source.byte();
-        match self.source.below(4) {
-            0..=1 => Bound::Constant(TRIPS[usize::from(number) % TRIPS.len()]),
-            2 => Bound::Drawn(number),
+        match self.source.below(8) {
+            _ if self.profile.independent => Bound::Drawn(number),
+            0..=3 => Bound::Constant(TRIPS[usize::from(number) % TRIPS.len()]),
+            4 => Bound::Drawn(number),
+            5 => Bound::Counted,
+            6 => Bound::Iteration,
             _ => Bound::Product(TRIPS[usize::from(number) % TRIPS.len()]),
         }
     }
@@ -162,6 +167,10 @@ impl<S: Source + ?Sized> Grower<'_, S> {
         }
         let mut counted = self.counted(depth);
         counted.carry.slots = [true; SLOTS];
+        if !self.profile.independent && self.source.one_in(2) {
+            counted.trips = Bound::Constant(self.source.pick(&TRIPS));
+            (counted.triangular, counted.unsigned, counted.lower) = (false, false, 0);
+        }
         let mut turn = Vec::new();
         if self.source.one_in(2) {
             let arm = (0..self.source.below(3)).map(|_| self.leaf()).collect();
@@ -174,21 +183,27 @@ impl<S: Source + ?Sized> Grower<'_, S> {
                 _ => Stmt::Use(vec![self.source.below(2)], false, View::Plain, self.lane()),
             });
         }
-        counted.body.truncate(2);
+        counted.body.truncate(1);
         counted.body.extend(turn);
         counted.body.push(Stmt::Rotate);
         body.push(Stmt::For(counted));
+        for slot in 0..self.source.below(SLOTS) {
+            body.push(Stmt::Use(vec![slot], false, View::Plain, self.lane()));
+        }
     }
 
     fn counted(&mut self, depth: usize) -> For {
         let mut carry = self.carry();
         let first = !self.profile.independent && self.source.one_in(2);
         carry.flags |= first;
+        let trips = self.bound();
+        let counts = matches!(trips, Bound::Counted | Bound::Iteration);
         For {
-            trips: self.bound(),
-            ty: self.source.pick(&TYPES),
-            lower: self.source.pick(&[0, 0, 1, 3]),
+            trips,
+            ty: self.source.pick(if counts { &TYPES[..1] } else { &TYPES }),
+            lower: self.source.pick(&[0, 0, 0, 1, 3, -3, 120]),
             step: self.source.pick(&[1, 1, 2, 3]),
+            triangular: self.source.below(8) == 7,
             unsigned: self.source.one_in(4),
             first,
             carry,

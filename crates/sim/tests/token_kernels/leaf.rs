@@ -35,6 +35,11 @@ impl Writer {
             }
             Stmt::Rotate => Self::rotate(scope),
             Stmt::Set(flag, condition) => scope.flags[*flag] = self.condition(*condition, scope),
+            Stmt::Count(n) => scope.count = format!("%c{n}"),
+            Stmt::Pass(slot) => {
+                let (token, ty) = (&scope.slots[*slot].0, self.token());
+                self.line(&format!("func.call @hold({token}) : ({ty}) -> ()"));
+            }
             Stmt::Copy => self.counted_copy(),
             Stmt::Commit if self.profile.nvgpu => {
                 self.def("nvgpu.device_async_create_group");

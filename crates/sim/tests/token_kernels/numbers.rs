@@ -13,7 +13,7 @@ fn inverse(odd: u64) -> u64 {
 }
 
 /// A number as a signed one of a type.
-fn literal(number: u64, ty: &str) -> i64 {
+pub(super) fn literal(number: u64, ty: &str) -> i64 {
     let number = number.cast_signed();
     match ty {
         "i8" => number << 56 >> 56,
@@ -70,8 +70,12 @@ impl Writer {
                 let b = self.def(&format!("arith.constant {b} : {ty}"));
                 self.def(&format!("arith.muli {a}, {b} : {ty}"))
             }
-            Bound::Drawn(at) => {
-                let number = self.bits(at, 7, scope);
+            Bound::Drawn(_) | Bound::Counted | Bound::Iteration => {
+                let number = match bound {
+                    Bound::Drawn(at) => self.bits(at, 7, scope),
+                    Bound::Counted => scope.count.clone(),
+                    _ => scope.iteration.clone(),
+                };
                 if ty == "index" {
                     return number;
                 }

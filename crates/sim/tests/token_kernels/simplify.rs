@@ -69,7 +69,7 @@ fn simpler(stmt: &Stmt) -> Vec<Stmt> {
                 *bound = Bound::Constant(n);
                 true
             }
-            Bound::Drawn(_) => {
+            Bound::Drawn(_) | Bound::Counted | Bound::Iteration => {
                 *bound = Bound::Constant(2);
                 true
             }
@@ -97,14 +97,16 @@ fn plainer(stmt: &mut Stmt) -> bool {
             lower,
             step,
             unsigned,
+            triangular,
             first,
             ..
         }) => {
-            let plain = (*ty, *lower, *step, *unsigned) == ("index", 0, 1, false);
-            if plain {
+            let plain = ("index", 0, 1, false, false);
+            let form = (*ty, *lower, *step, *unsigned, *triangular);
+            if form == plain {
                 return std::mem::take(first);
             }
-            (*ty, *lower, *step, *unsigned) = ("index", 0, 1, false);
+            (*ty, *lower, *step, *unsigned, *triangular) = plain;
             true
         }
         Stmt::Switch(.., arms) if arms.len() > 1 => {

@@ -14,7 +14,7 @@ pub struct Carry {
     pub slots: [bool; SLOTS],
     /// The tokens of the rows that slots are stored to.
     pub rows: bool,
-    /// Conditions.
+    /// Conditions, and a number.
     pub flags: bool,
 }
 
@@ -56,6 +56,10 @@ pub enum Bound {
     Product(u8),
     /// 0 to 7, as the bits say that the kernel was called with.
     Drawn(u8),
+    /// What is in a value, which loops may hand on: known if they are unrolled.
+    Counted,
+    /// The number of the iteration of the loop around.
+    Iteration,
 }
 
 /// How the address of a slot is written.
@@ -102,8 +106,10 @@ pub struct For {
     pub ty: &'static str,
     pub lower: i8,
     pub step: u8,
+    /// Begins with the number of the iteration of the loop around.
+    pub triangular: bool,
     pub unsigned: bool,
-    /// Flag 0 is true in the first iteration, and false in all others.
+    /// Flag 0 is true in the first iteration, and false in all others; the number is 3 there, and then 1.
     pub first: bool,
     pub carry: Carry,
     pub body: Vec<Stmt>,
@@ -130,6 +136,10 @@ pub enum Stmt {
     Rotate,
     /// Sets a flag.
     Set(usize, Condition),
+    /// Sets the number.
+    Count(u8),
+    /// Hands the token of a slot to a function.
+    Pass(usize),
     /// A copy in counted form to memory that nobody reads.
     Copy,
     /// Commits what is in the open group.

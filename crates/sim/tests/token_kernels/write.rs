@@ -12,6 +12,7 @@ pub(super) struct Scope {
     /// The tokens of the last stores to rows.
     pub rows: [String; ROWS],
     pub flags: [String; FLAGS],
+    pub count: String,
     /// Slots that may change places: those that all regions around hand on.
     pub movable: [bool; SLOTS],
     /// A number of the iteration, of type index.
@@ -60,11 +61,7 @@ impl Writer {
     }
 
     pub fn token(&self) -> &'static str {
-        if self.profile.nvgpu {
-            "!nvgpu.device.async.token"
-        } else {
-            "!async.token"
-        }
+        token(self.profile)
     }
 
     pub fn barrier(&mut self) {
@@ -106,6 +103,7 @@ impl Writer {
         }
         if carry.flags {
             types.extend(["i1"; FLAGS]);
+            types.push("index");
         }
         types
     }
@@ -128,7 +126,8 @@ impl Writer {
             }
         }
         let rows = inner.rows.iter_mut().filter(|_| carry.rows);
-        for value in rows.chain(inner.flags.iter_mut().filter(|_| carry.flags)) {
+        let numbers = inner.flags.iter_mut().chain([&mut inner.count]);
+        for value in rows.chain(numbers.filter(|_| carry.flags)) {
             *value = self.name();
             names.push(value.clone());
         }
@@ -151,6 +150,7 @@ impl Writer {
         }
         if carry.flags {
             values.extend_from_slice(&scope.flags);
+            values.push(scope.count.clone());
         }
         values
     }
@@ -204,10 +204,20 @@ impl Writer {
     }
 }
 
+/// The type of tokens.
+fn token(profile: Profile) -> &'static str {
+    if profile.nvgpu {
+        "!nvgpu.device.async.token"
+    } else {
+        "!async.token"
+    }
+}
+
 const CONSTANTS: [u32; 10] = [0, 1, 2, 3, 4, 7, 8, 15, 16, 63];
 
 /// What kernels begin with: their arguments and what all statements use.
 fn head(profile: Profile) -> String {
+    let token = token(profile);
     let bits = if profile.uniform {
         "%bits = arith.addi %chosen, %chosen : i64"
     } else {
@@ -226,6 +236,9 @@ gpu.module @m {{
 func.func private @write(%out: !out, %t: index, %v: f32) {{
 %c4 = arith.constant 4 : index
 memref.store %v, %out[%c4, %t] : !out
+return
+}}
+func.func private @hold(%token: {token}) {{
 return
 }}
 gpu.func @k(%src: !src, %drawn: memref<8xi64>, %chosen: i64, %out: !out, %rows: !rows) workgroup(%slots: !slots, %extra: !extra) kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
@@ -272,6 +285,7 @@ pub(super) fn kernel(kernel: &Kernel, barriers: bool) -> String {
         slots,
         rows: std::array::from_fn(|_| "%ready".to_owned()),
         flags: ["%true".to_owned(), "%false".to_owned()],
+        count: "%c2".to_owned(),
         movable: [true; SLOTS],
         clock: "%c0".to_owned(),
         iteration: "%c0".to_owned(),
