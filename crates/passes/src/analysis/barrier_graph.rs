@@ -208,6 +208,7 @@ impl<'c> Reader<'c> {
                 self.step(Action::Join(token, of), op);
                 return Ok(());
             }
+            async_::REGION => return self.asynchronous(op),
             _ => {}
         }
         self.completion(op);
@@ -217,6 +218,24 @@ impl<'c> Reader<'c> {
             self.accesses(op);
             Ok(())
         }
+    }
+
+    /// An `async.region`: it awaits what it depends on, and is complete when what it yields is.
+    fn asynchronous(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
+        let needed: Vec<Token> = dependences(op)
+            .into_iter()
+            .map(|token| self.token(token))
+            .collect();
+        if !needed.is_empty() {
+            self.step(Action::Await(needed), op);
+        }
+        self.regions(op)?;
+        let end = op.region(0).first().and_then(|body| body.terminator());
+        let yielded = end.into_iter().flat_map(dependences);
+        let yielded = yielded.map(|token| self.token(token)).collect();
+        let token = self.token(op.result(0));
+        self.step(Action::Join(token, yielded), op.next().unwrap_or(op));
+        Ok(())
     }
 
     /// A commit or a wait.

@@ -183,7 +183,7 @@ impl Search<'_, '_> {
         let chosen = count.min(BRANCHES);
         for set in 1..1_usize << chosen {
             let form = |d| {
-                if set >> d & 1 == 1 {
+                if d < chosen && set >> d & 1 == 1 {
                     Form::Padded
                 } else {
                     Form::Off

@@ -100,6 +100,18 @@ fn balance_commits_a_conditional_copy_behind_the_branch() {
     assert_eq!(commits.iter().sum::<u32>(), 2, "one commit for both arms");
 }
 
+/// More than a word has bits.
+#[test]
+fn a_copy_is_in_flight_through_many_branches() {
+    let mut b = Build::new();
+    let c1 = b.copy();
+    for _ in 0..70 {
+        b.if_(|_| ());
+    }
+    b.await_all(&[c1]);
+    assert_eq!(balanced(&b.finish()), "0");
+}
+
 #[test]
 fn nested_ifs_are_balanced_too() {
     let mut b = Build::new();

@@ -90,6 +90,10 @@ impl<'c> Reader<'c> {
             self.opaque(op);
             return Ok(());
         };
+        if matches!(op.name(), affine::FOR | scf::FOR) && constant_trip_count(op) == Some(0) {
+            self.passed_by(op, entries);
+            return Ok(());
+        }
         let outer = (self.divergent, self.mask.clone(), self.in_loop);
         let (was_unsure, warps) = (self.unsure, self.warps);
         self.step(Action::None, op);
@@ -146,6 +150,18 @@ impl<'c> Reader<'c> {
         let after = self.step(Action::None, op.next().unwrap_or(op));
         self.out.kernel.steps[after].warps_meet = of_arms.is_some();
         Ok(())
+    }
+
+    /// A loop that never runs: nothing in it happens, whatever it would have left in flight.
+    fn passed_by(&mut self, op: Op<'c>, entries: &[IrEdge<'c>]) {
+        self.step(Action::None, op);
+        self.accesses(op);
+        let Some(head) = self.last_step() else { return };
+        for edge in entries.iter().filter(|edge| edge.to == Target::After) {
+            let bindings = self.bindings(edge);
+            self.last.push((head, EdgeKind::Plain, bindings));
+        }
+        self.step(Action::None, op.next().unwrap_or(op));
     }
 
     /// The step that was read last; nothing follows it yet.
