@@ -1,6 +1,6 @@
 //! Groups of asynchronous operations: is each complete where its token is awaited?
 //!
-//! [`read()`] turns a function whose tokens are still there, beside the commits and waits that stand for them, into [`Code`]. [`infer()`]
+//! [`mod@read`] turns a function whose tokens are still there, beside the commits and waits that stand for them, into [`Code`]. [`infer()`]
 //! finds a [`Certificate`], and [`check()`] looks whether it holds: what it accepts is true of every execution.
 //!
 //! *The machine.* Each FIFO has an open group. An operation that is issued joins it, and lands whenever it likes; a commit closes the
