@@ -4,15 +4,15 @@
 //!
 //! **Effect.** Each `async.region` outside of device code calls one private function, which nothing else calls, and yields what that returns:
 //! values, and then the tokens that delay it. Inside of the function, control flow need not be structured, as it has to be in a region. Constants are made
-//! in the function; what else a region uses of the code around it are arguments. `async.func` and `async.call` become `func.func` and
-//! `func.call`, which mean the same.
+//! in the function, and views of what a region yields where they are used; what else a region uses of the code around it are arguments. `async.func`
+//! and `async.call` become `func.func` and `func.call`, which mean the same.
 //!
 //! **Refusals.** None.
 
 use async_dialects::names::async_;
 use async_dialects::registry::GPUX;
 use async_mlir::gpu::function_type;
-use async_mlir::ir::{Block, Mapping, Op, OpBuilder, Region, Value, Walk, str_attr};
+use async_mlir::ir::{Block, Mapping, Op, OpBuilder, Region, Use, Value, Walk, str_attr};
 use async_mlir::melior::ir::Type;
 use async_mlir::melior::ir::attribute::{FlatSymbolRefAttribute, TypeAttribute};
 use async_mlir::melior::ir::r#type::FunctionType;
@@ -47,6 +47,7 @@ impl Pass for AsyncOutline {
             }
             Walk::Advance
         });
+        move_views_to_uses(root);
         let mut names = Names::default();
         let mut named = Vec::new();
         for region in regions {
@@ -70,6 +71,47 @@ impl Pass for AsyncOutline {
         }
         Ok(())
     }
+}
+
+/// Makes views of what a region yields where they are used. There, the token of the region is complete; where the program makes them, it need not be,
+/// and the address that they are computed from is not known yet.
+fn move_views_to_uses(root: Op<'_>) {
+    let mut views = Vec::new();
+    root.walk(|op| {
+        if op.is(gpu::MODULE) || op.is(gpu::LAUNCH) {
+            return Walk::Skip;
+        }
+        if is_view_of_region(op) {
+            views.push(op);
+        }
+        Walk::Advance
+    });
+    // Views of views first: their copies use the others.
+    for view in views.into_iter().rev() {
+        for (number, result) in view.results().enumerate() {
+            for Use { owner: user, index } in result.uses() {
+                let copy = view.clone_mapped(&mut Mapping::new());
+                copy.move_before(user);
+                user.set_operand(index, copy.result(number));
+            }
+        }
+        view.erase();
+    }
+}
+
+/// Returns true if `op` makes a view of what a region yields, or a view of such a view.
+fn is_view_of_region(op: Op<'_>) -> bool {
+    let mut source = op.view_source().filter(|_| op.is_pure());
+    while let Some(value) = source {
+        let Some(defining) = value.defining_op() else {
+            return false;
+        };
+        if defining.is(async_::REGION) {
+            return true;
+        }
+        source = defining.view_source();
+    }
+    false
 }
 
 /// The symbols of each symbol table, and how many regions of each function have a name.

@@ -139,8 +139,9 @@ func.func private @{name}(%task: !llvm.ptr, %device: i32, %to: !llvm.ptr, %from:
 fn transfer_to_new(name: &str, transfer: &str, rank: usize, dealloc: &str) -> String {
     let numbers = vec!["i64".to_owned(); 3 * rank];
     let parameters = parameters('n', &numbers);
-    let types: String = numbers.iter().map(|ty| format!(", {ty}")).collect();
-    let operands: String = (0..numbers.len()).map(|i| format!(", %n{i}")).collect();
+    let types = ", i64".repeat(numbers.len());
+    let operands: Vec<String> = (0..numbers.len()).map(|i| format!(", %n{i}")).collect();
+    let operands = operands.concat();
     format!(
         "func.func private @{dealloc}(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr) -> i32
 func.func private @{transfer}(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr{types}) -> i32
