@@ -128,7 +128,7 @@ impl Flat<'_> {
                     (Target::Block(to), _) => self.connect(end, EdgeKind::Plain, Some(blocks[to]), args),
                     (Target::Exit, Exit::Function) => self.connect(end, EdgeKind::Plain, None, Vec::new()),
                     (Target::Exit, Exit::After(after)) => {
-                        self.connect(end, EdgeKind::Plain, Some(*after), args)
+                        self.connect(end, EdgeKind::Plain, Some(*after), args);
                     }
                     (Target::Exit, &Exit::Iteration(l, first, after)) => {
                         self.connect(end, EdgeKind::Back(l), Some(first), args.clone());
