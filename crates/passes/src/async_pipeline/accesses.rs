@@ -61,7 +61,16 @@ pub(super) struct Accesses<'c> {
     /// Operations of which it is not known what they access.
     pub fences: Vec<Fence<'c>>,
     /// What is in flight where the loop is entered, by where the loop awaits it.
-    pub in_flight: Vec<(InFlight<'c>, StatementId, usize)>,
+    pub in_flight: Vec<AwaitedEntry<'c>>,
+}
+
+/// Something that is in flight where the loop is entered, and the loop's await of it.
+pub(super) struct AwaitedEntry<'c> {
+    pub what: InFlight<'c>,
+    /// The statement of the await.
+    pub statement: StatementId,
+    /// Where the await, or what it is nested in, is among the operations of the loop's body.
+    pub place: usize,
 }
 
 /// An operation of which it is not known what it accesses.
@@ -99,10 +108,14 @@ impl<'c> Accesses<'c> {
                 all.add(&outer, inner);
             }
         }
-        for in_flight in in_flight_at_entry(body.around, body.block) {
-            if let Some(&statement) = body.statement_of.get(&in_flight.outer) {
-                all.in_flight
-                    .push((in_flight, statement, places[&in_flight.outer]));
+        for what in in_flight_at_entry(body.around, body.block) {
+            if let Some(&statement) = body.statement_of.get(&what.outer) {
+                let place = places[&what.outer];
+                all.in_flight.push(AwaitedEntry {
+                    what,
+                    statement,
+                    place,
+                });
             }
         }
         all

@@ -4,17 +4,16 @@
 //! Iterations may have versions of a buffer that is *privatizable* ([`privatization`](super::privatization)).
 //! All other memory is the same for all iterations, and accesses to it stay in order as far as they may meet.
 
-use super::accesses::{Access, Accesses, Buffer, footprint, is_same_buffer, number_loops};
+mod after_awaits;
+
+use super::accesses::{Access, Accesses, Buffer, footprint, number_loops};
 use super::body::{Body, executed_first};
 use super::buffer_liveness::BufferLiveness;
-use super::in_flight::{InFlight, Issued};
 use super::never_awaited::never_awaited;
 use super::privatization::Privatization;
 use super::storage::Storage;
 use super::unawaited_reads::{UnawaitedRead, unawaited_reads};
 use crate::analysis::footprints::{Footprints, Mask};
-use crate::analysis::memory::{Access as Kind, Effect, Effects, effects, is_descriptor};
-use crate::analysis::views::base;
 use crate::insert_barriers::note_what_it_orders;
 use async_mlir::gpu::{block_size, is_barrier};
 use async_mlir::ir::{Op, Value};
@@ -96,7 +95,7 @@ pub(super) fn check<'c>(
         }
     }
     checker.check_fences(accesses)?;
-    checker.check_in_flight(accesses)?;
+    checker.check_after_awaits(accesses)?;
     Ok((versions, unawaited))
 }
 
@@ -321,102 +320,6 @@ impl<'c> Checker<'_, 'c> {
         Some(range)
     }
 
-    /// Checks that what comes after an await of something that is in flight where the loop is entered stays after it, as far as they may
-    /// meet.
-    fn check_in_flight(&mut self, accesses: &Accesses<'c>) -> Result<(), PassError<'c>> {
-        let last = self.body.problem.last_stage();
-        for (in_flight, statement, place) in &accesses.in_flight {
-            let awaited = self.key(*statement, 0);
-            // So many iterations later than the await, what is at a place comes after it, and the schedule may execute it first.
-            let overtaking = |checker: &Self, by: StatementId, at: usize| {
-                let nearest = u32::from(at < *place);
-                let key = move |distance| (distance, by);
-                (nearest..=last)
-                    .map(key)
-                    .filter(|(distance, by)| checker.key(*by, *distance) < awaited)
-                    .map(|(distance, _)| distance)
-                    .collect::<Vec<u32>>()
-            };
-            let pending = pending(in_flight.issued);
-            for fence in &accesses.fences {
-                if !overtaking(self, fence.statement, fence.place).is_empty() {
-                    return Err(overtakes(fence.op, in_flight));
-                }
-            }
-            for buffer in &accesses.buffers {
-                let effects: Vec<Effect<'c>> = match &pending {
-                    Pending::Unknown => Vec::new(),
-                    Pending::Known(_, effects) => effects
-                        .iter()
-                        .copied()
-                        .filter(|effect| is_same_buffer(base(effect.memory), buffer.base))
-                        .collect(),
-                };
-                for access in &buffer.accesses {
-                    let distances = overtaking(self, access.statement, access.place);
-                    let meets = match &pending {
-                        Pending::Unknown => !distances.is_empty(),
-                        Pending::Known(op, _) => {
-                            let is_paired = buffer.accesses.len() <= MAX_PAIRED && in_flight.same_values;
-                            effects.iter().any(|effect| {
-                                (effect.access.writes() || access.writes)
-                                    && distances.iter().any(|distance| {
-                                        let iteration = in_flight.iteration.map(|first| first + distance);
-                                        !is_paired || self.meets_in_flight(*op, *effect, access, iteration)
-                                    })
-                            })
-                        }
-                    };
-                    if meets {
-                        return Err(overtakes(access.op, in_flight));
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether `effect` of `op`, which is issued before the loop, may touch a byte that `access` does in this iteration, or in any.
-    fn meets_in_flight(
-        &mut self,
-        op: Op<'c>,
-        effect: Effect<'c>,
-        access: &Access<'c>,
-        iteration: Option<u32>,
-    ) -> bool {
-        let Some(first) = self.footprints.buffer(effect.memory) else {
-            return true;
-        };
-        let first = self.footprints.of(op, effect, first, &self.threads);
-        let Some(second) = footprint(&mut self.footprints, access, &self.threads) else {
-            return true;
-        };
-        let (Some(a), Some(b)) = (self.range(&first), self.range(&second)) else {
-            return true;
-        };
-        // If it varies from iteration to iteration, this loop has issued it, when it was executed before.
-        if a.step != 0 || !a.periods.is_empty() || a.fixed != b.fixed {
-            return true;
-        }
-        let turns = match iteration {
-            Some(iteration) => {
-                let turn = (iteration as usize).checked_rem(b.periods.len());
-                turn.map_or(&[][..], |turn| &b.periods[turn..=turn])
-            }
-            None if b.step != 0 => return true,
-            None => &b.periods,
-        };
-        let turns = if turns.is_empty() { &[0] } else { turns };
-        let ahead = i64::from(iteration.unwrap_or(0))
-            .checked_mul(b.step)
-            .and_then(|steps| steps.checked_add(b.constant.checked_sub(a.constant)?));
-        let Some(ahead) = ahead else { return true };
-        turns.iter().any(|turn| {
-            let shift = ahead.saturating_add(*turn);
-            a.bounds.0 < b.bounds.1.saturating_add(shift) && b.bounds.0.saturating_add(shift) < a.bounds.1
-        })
-    }
-
     /// Checks that nothing crosses operations of which it is not known what they access.
     fn check_fences(&self, accesses: &Accesses<'c>) -> Result<(), PassError<'c>> {
         if accesses.fences.is_empty() {
@@ -450,29 +353,6 @@ impl<'c> Checker<'_, 'c> {
     }
 }
 
-/// What an operation that is in flight where the loop is entered may still do until it is awaited.
-enum Pending<'c> {
-    /// These accesses.
-    Known(Op<'c>, Vec<Effect<'c>>),
-    /// Perhaps any.
-    Unknown,
-}
-
-/// What `issued` may still do until it is awaited.
-fn pending(issued: Issued<'_>) -> Pending<'_> {
-    let Issued::Op { op, only_read } = issued else {
-        return Pending::Unknown;
-    };
-    let Effects::Known(mut effects) = effects(op) else {
-        return Pending::Unknown;
-    };
-    effects.retain(|effect| !only_read || effect.access == Kind::AsyncRead);
-    if effects.iter().any(|effect| is_descriptor(base(effect.memory))) {
-        return Pending::Unknown;
-    }
-    Pending::Known(op, effects)
-}
-
 /// Bytes from a first to a last one, which change from iteration to iteration.
 struct Range {
     bounds: (i64, i64),
@@ -489,18 +369,6 @@ impl Range {
     /// How far `other` is ahead, apart from what iterations add; `None` if that is not known, or depends on the iteration.
     fn fixed_ahead(&self, other: &Self) -> Option<i64> {
         (self.step == other.step && self.fixed == other.fixed).then(|| other.constant - self.constant)
-    }
-}
-
-/// An error about `op`, which the schedule executes before what is in flight where the loop is entered has been awaited.
-fn overtakes<'c>(op: Op<'c>, in_flight: &InFlight<'c>) -> PassError<'c> {
-    let message = "may access memory that is still in use where the loop is entered, but the schedule executes this before the await of \
-                   that";
-    let error = PassError::new(op, message);
-    let help = "it is awaited here; await it before the loop";
-    match in_flight.issued {
-        Issued::Op { op, .. } => error.note(op, "what uses it").note(in_flight.wait, help),
-        Issued::Unknown => error.note(in_flight.wait, help),
     }
 }
 
