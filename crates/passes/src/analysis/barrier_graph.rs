@@ -230,7 +230,7 @@ impl<'c> Reader<'c> {
             self.step(Action::Await(needed), op);
         }
         self.regions(op)?;
-        let end = op.region(0).first().and_then(|body| body.terminator());
+        let end = op.region(0).first().and_then(Block::terminator);
         let yielded = end.into_iter().flat_map(dependences);
         let yielded = yielded.map(|token| self.token(token)).collect();
         let token = self.token(op.result(0));
