@@ -116,7 +116,17 @@ pub fn count(context: &Context, source: &str, options: &str) -> String {
 
 /// Reads the only kernel of a module.
 pub fn parse(context: &Context, source: &str) -> Code {
+    parse_with(context, source, UncountedWaits::All)
+}
+
+/// The same, with waits without a count that wait for this.
+pub fn parse_with(context: &Context, source: &str, uncounted: UncountedWaits) -> Code {
     let module = Module::parse(context, source).unwrap_or_else(|| panic!("can't be parsed:\n{source}"));
+    read_kernel(&module, uncounted)
+}
+
+/// Reads the only kernel of a module that has been parsed.
+pub fn read_kernel(module: &Module, uncounted: UncountedWaits) -> Code {
     let mut kernel = None;
     Op::from(module.as_operation()).walk(|op| {
         if op.is("gpu.func") {
@@ -125,7 +135,7 @@ pub fn parse(context: &Context, source: &str) -> Code {
         Walk::Advance
     });
     let kernel = kernel.expect("a kernel");
-    read::read(kernel, UncountedWaits::All).unwrap_or_else(|unknown| panic!("{unknown}:\n{source}"))
+    read::read(kernel, uncounted).unwrap_or_else(|unknown| panic!("{unknown}:\n{}", module.as_operation()))
 }
 
 /// Runs the only kernel of a module.

@@ -7,11 +7,7 @@ use super::write::{Scope, Writer};
 impl Writer {
     pub(super) fn nest(&mut self, stmt: &Stmt, scope: &mut Scope) {
         let old = scope.old.clone();
-        let (clock, iteration, in_blocks) = (
-            scope.clock.clone(),
-            scope.iteration.clone(),
-            scope.in_blocks,
-        );
+        let (clock, iteration, in_blocks) = (scope.clock.clone(), scope.iteration.clone(), scope.in_blocks);
         let after = match stmt {
             Stmt::If(condition, carry, arms) => self.branch(*condition, *carry, arms, scope),
             Stmt::For(counted) => self.counted(counted, scope),
@@ -78,8 +74,6 @@ impl Writer {
         if let Some(other) = arms.get(1) {
             self.line("} else {");
             self.arm(carry, other, scope);
-        } else if std::env::var_os("GUARD").is_some() {
-            self.line("} else {"); // GUARD
         }
         self.line("}");
         after
@@ -123,10 +117,7 @@ impl Writer {
         let (after, names) = self.after(carry, scope);
         let types = self.types(carry, scope);
         let arrow = Self::arrow(&types);
-        self.line(&format!(
-            "{}scf.execute_region{arrow} {{",
-            Self::results(&names)
-        ));
+        self.line(&format!("{}scf.execute_region{arrow} {{", Self::results(&names)));
         let mut inner = Scope {
             in_blocks: true,
             ..scope.clone()

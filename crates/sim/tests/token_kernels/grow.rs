@@ -203,7 +203,7 @@ impl<S: Source + ?Sized> Grower<'_, S> {
             ty: self.source.pick(if counts { &TYPES[..1] } else { &TYPES }),
             lower: self.source.pick(&[0, 0, 0, 1, 3, -3, 120]),
             step: self.source.pick(&[1, 1, 2, 3]),
-            triangular: self.source.below(8) == 7,
+            triangular: self.source.below(8) == 7 && !self.profile.independent,
             unsigned: self.source.one_in(4),
             first,
             carry,

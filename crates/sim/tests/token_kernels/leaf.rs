@@ -42,7 +42,8 @@ impl Writer {
             }
             Stmt::Copy => self.counted_copy(),
             Stmt::Commit if self.profile.nvgpu => {
-                self.def("nvgpu.device_async_create_group");
+                let ty = self.token();
+                self.def(&format!("\"nvgpu.device_async_create_group\"() : () -> {ty}"));
             }
             Stmt::Commit => self.line("gpux.commit_group <cp_async>"),
             Stmt::Wait(n) if self.profile.nvgpu => self.line(&format!("nvvm.cp.async.wait.group {n}")),

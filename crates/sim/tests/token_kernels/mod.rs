@@ -46,6 +46,8 @@ pub struct Profile {
     pub independent: bool,
     /// In the `nvgpu` dialect, with tokens of groups.
     pub nvgpu: bool,
+    /// Some waits of `nvgpu` say that they wait for everything.
+    pub explicit: bool,
 }
 
 impl Profile {
@@ -59,11 +61,31 @@ impl Profile {
         blocks: true,
         independent: false,
         nvgpu: false,
+        explicit: false,
     };
     /// All threads together, with stores of the whole block.
     pub const BLOCK: Self = Self {
         uniform: true,
         stores: true,
+        ..Self::THREADS
+    };
+    /// All threads together, and some copies are of the whole block, too.
+    pub const BULK: Self = Self {
+        bulk: true,
+        blocks: false,
+        ..Self::BLOCK
+    };
+    /// In the `nvgpu` dialect.
+    pub const NVGPU: Self = Self {
+        nvgpu: true,
+        ..Self::THREADS
+    };
+    /// Threads that read what others have copied.
+    pub const LANES: Self = Self {
+        uniform: true,
+        counted: false,
+        lanes: true,
+        blocks: false,
         ..Self::THREADS
     };
 }

@@ -40,21 +40,34 @@ fn simpler(stmt: &Stmt) -> Vec<Stmt> {
             });
         }
     }
-    change(&|other| other.carry_mut().is_some_and(|carry| std::mem::take(carry) != Carry::default()));
+    change(&|other| {
+        other
+            .carry_mut()
+            .is_some_and(|carry| std::mem::take(carry) != Carry::default())
+    });
     for slot in 0..SLOTS {
         change(&|other| {
             let carry = other.carry_mut();
             carry.is_some_and(|carry| std::mem::take(&mut carry.slots[slot]))
         });
     }
-    change(&|other| other.carry_mut().is_some_and(|carry| std::mem::take(&mut carry.rows)));
-    change(&|other| other.carry_mut().is_some_and(|carry| std::mem::take(&mut carry.flags)));
+    change(&|other| {
+        other
+            .carry_mut()
+            .is_some_and(|carry| std::mem::take(&mut carry.rows))
+    });
+    change(&|other| {
+        other
+            .carry_mut()
+            .is_some_and(|carry| std::mem::take(&mut carry.flags))
+    });
     for constant in [false, true] {
         let constant = Condition::Constant(constant);
         change(&|other| {
             let condition = other.condition_mut();
             condition.is_some_and(|condition| {
-                !matches!(condition, Condition::Constant(_)) && std::mem::replace(condition, constant) != constant
+                !matches!(condition, Condition::Constant(_))
+                    && std::mem::replace(condition, constant) != constant
             })
         });
     }

@@ -175,7 +175,9 @@ impl Stmt {
             Self::For(For { body, .. }) | Self::While(.., body) | Self::Region(_, body) => {
                 std::slice::from_ref(body)
             }
-            Self::If(.., arms) | Self::Switch(.., arms) | Self::Branch(.., arms) | Self::Blocks(.., arms) => arms,
+            Self::If(.., arms) | Self::Switch(.., arms) | Self::Branch(.., arms) | Self::Blocks(.., arms) => {
+                arms
+            }
             _ => &[],
         }
     }
@@ -185,7 +187,9 @@ impl Stmt {
             Self::For(For { body, .. }) | Self::While(.., body) | Self::Region(_, body) => {
                 std::slice::from_mut(body)
             }
-            Self::If(.., arms) | Self::Switch(.., arms) | Self::Branch(.., arms) | Self::Blocks(.., arms) => arms,
+            Self::If(.., arms) | Self::Switch(.., arms) | Self::Branch(.., arms) | Self::Blocks(.., arms) => {
+                arms
+            }
             _ => &mut [],
         }
     }

@@ -73,7 +73,9 @@ impl Writer {
     pub fn wait_for(&mut self, tokens: &[String]) {
         if self.profile.nvgpu {
             for token in tokens {
-                self.line(&format!("nvgpu.device_async_wait {token}"));
+                let explicit = self.profile.explicit && self.number().is_multiple_of(3);
+                let count = if explicit { " {numGroups = 0 : i32}" } else { "" };
+                self.line(&format!("nvgpu.device_async_wait {token}{count}"));
             }
         } else {
             self.line(&format!("async.await {}", tokens.join(", ")));
