@@ -4,6 +4,7 @@ use super::body::Body;
 use super::forms::Form;
 use super::{Loop, Stmt, random_loop};
 use proptest::prelude::*;
+use std::fmt::Write;
 
 /// How the token of a copy that is issued before the loop comes to the await in it, before what may touch the same memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,11 +90,9 @@ impl Body {
         };
         let part = self.part();
         if matches!(self.form, Form::Nvgpu(_)) {
-            self.before.push_str(&format!(
-                "{view}{bits}%early{number} = nvgpu.device_async_copy %other[%t{shift}], {place}[{at}], 1 : memref<?xi32> to {ty}
+            write!(self.before, "{view}{bits}%early{number} = nvgpu.device_async_copy %other[%t{shift}], {place}[{at}], 1 : memref<?xi32> to {ty}
 %group{number} = nvgpu.device_async_create_group %early{number}\n",
-                shift = ["", "1", "2"][number % 3],
-            ));
+                shift = ["", "1", "2"][number % 3]).expect("memory");
             let groups = self
                 .lines
                 .iter()
@@ -103,24 +102,23 @@ impl Body {
                 part,
                 format!("nvgpu.device_async_wait %group{number} {{numGroups = <{number}+{since}> : i32}}"),
             );
-            self.after
-                .push_str(&format!("nvgpu.device_async_wait %group{number}\n"));
+            writeln!(self.after, "nvgpu.device_async_wait %group{number}").expect("memory");
             return number;
         }
         if reads {
             // A store that reads the buffer.
-            self.before.push_str(&format!(
+            write!(
+                self.before,
                 "memref.store %c31, {buffer}[%t] : !Tile
 %early{number}, %stored{number} = gpux.bulk_store async {buffer}, %kept : !Tile to !Kept\n"
-            ));
-            self.after.push_str(&format!("async.await %stored{number}\n"));
+            )
+            .expect("memory");
+            writeln!(self.after, "async.await %stored{number}").expect("memory");
             self.await_token(part, handed, number);
             return number;
         }
-        self.before.push_str(&format!(
-            "{view}{bits}%early{number} = gpux.copy async %other[%t{shift}], {place}[{at}], 1 : memref<?xi32> to {ty}\n",
-            shift = ["", "1", "2"][number % 3],
-        ));
+        writeln!(self.before, "{view}{bits}%early{number} = gpux.copy async %other[%t{shift}], {place}[{at}], 1 : memref<?xi32> to {ty}",
+            shift = ["", "1", "2"][number % 3]).expect("memory");
         self.await_token(part, handed, number);
         number
     }
@@ -129,7 +127,7 @@ impl Body {
     fn await_token(&mut self, part: usize, handed: Handed, number: usize) {
         let token = format!("%early{number}");
         // The loop may run zero times.
-        self.after.push_str(&format!("async.await {token}\n"));
+        writeln!(self.after, "async.await {token}").expect("memory");
         let [first, second] = [0, 1].map(|more| format!("%q{}", self.handed.len() + more));
         let none = || "%none".to_owned();
         let line = match handed {
@@ -156,8 +154,7 @@ impl Body {
     /// Reads what a copy before the loop brings.
     pub fn preloaded(&mut self, handed: Handed, shift: u32) {
         let name = format!("%early_tile{}", self.copied_before);
-        self.more_buffers
-            .push_str(&format!("{name} = memref.alloc() : !Tile\n"));
+        writeln!(self.more_buffers, "{name} = memref.alloc() : !Tile").expect("memory");
         let number = self.await_early(handed, &name, "!Tile", false);
         let part = self.part();
         // Where some iterations don't wait, threads only know of their own copies.
@@ -178,8 +175,7 @@ impl Body {
     pub fn behind(&mut self, shift: u32) {
         let number = self.copied_before;
         self.copied_before += 1;
-        self.more_buffers
-            .push_str(&format!("%rows{number} = memref.alloc() : !Rows\n"));
+        writeln!(self.more_buffers, "%rows{number} = memref.alloc() : !Rows").expect("memory");
         let (wait, read, issue) = (self.part(), self.part(), self.part());
         self.no_later.extend([read, issue]);
         let copy = |from: &str, row: &str| match self.form {
@@ -190,12 +186,13 @@ impl Body {
         };
         let (early, late) = (copy("%t", "%row_before"), copy("%from", "%row"));
         let ty = "memref<?xi32> to !Rows";
-        self.before
-            .push_str(&format!("%early{number} = {early} : {ty}\n"));
+        writeln!(self.before, "%early{number} = {early} : {ty}").expect("memory");
         if matches!(self.form, Form::Nvgpu(_)) {
-            self.before.push_str(&format!(
-                "%group{number} = nvgpu.device_async_create_group %early{number}\n"
-            ));
+            writeln!(
+                self.before,
+                "%group{number} = nvgpu.device_async_create_group %early{number}"
+            )
+            .expect("memory");
             self.op(
                 wait,
                 format!("nvgpu.device_async_wait %group{number} {{numGroups = 0 : i32}}"),
@@ -205,8 +202,7 @@ impl Body {
                 issue,
                 format!("%late_group{number} = nvgpu.device_async_create_group %late{number} {{}}"),
             );
-            self.after
-                .push_str(&format!("nvgpu.device_async_wait %group{number}\n"));
+            writeln!(self.after, "nvgpu.device_async_wait %group{number}").expect("memory");
         } else {
             let token = self.handed.len();
             self.handed

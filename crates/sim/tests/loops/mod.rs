@@ -281,12 +281,7 @@ impl Loop {
         body.count_groups();
         let schedule = self.schedule(&body);
         let text = self.annotated(&body, &schedule);
-        let buffers = joined(body.buffers.iter().enumerate(), |(b, ty)| {
-            format!("%b{b} = memref.alloc() : {ty}\n")
-        }) + &joined(0..body.conditional, |x| {
-            format!("%x{x} = memref.alloc() : !Tile\n")
-        }) + &joined(&body.kept, |x| format!("memref.store %zero, %x{x}[%t] : !Tile\n"))
-            + &body.more_buffers;
+        let buffers = buffers(&body);
         let before = joined(body.before.lines(), |line| format!("{line} {BEFORE}\n"));
         let (results, carries, yields) = carried(&body);
         let awaits = joined(&body.awaited_after, |token| {
@@ -318,13 +313,7 @@ impl Loop {
         // A block has 163 KiB.
         let tile = if self.large { 8192 } else { 16 };
         let typed = if *ty == "index" { "" } else { " : i32" };
-        let constants = joined(
-            [
-                0, 1, 2, 8, 16, 18, 30, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 1024, 2048,
-                3072, 4096, 5120, 6144,
-            ],
-            |c| format!("%c{c} = arith.constant {c} : index\n"),
-        );
+        let constants = constants();
         format!(
             "!Tile = memref<{tile}xi32, #gpu.address_space<workgroup>>
 !Halo = memref<48xi32, #gpu.address_space<workgroup>>
@@ -381,6 +370,25 @@ gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: 
             8 + lower - step
         )
     }
+}
+
+/// The buffers of a loop.
+fn buffers(body: &Body) -> String {
+    joined(body.buffers.iter().enumerate(), |(b, ty)| {
+        format!("%b{b} = memref.alloc() : {ty}\n")
+    }) + &joined(0..body.conditional, |x| {
+        format!("%x{x} = memref.alloc() : !Tile\n")
+    }) + &joined(&body.kept, |x| format!("memref.store %zero, %x{x}[%t] : !Tile\n"))
+        + &body.more_buffers
+}
+
+/// Numbers that statements use.
+fn constants() -> String {
+    let numbers = [
+        0, 1, 2, 8, 16, 18, 30, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 1024, 2048, 3072,
+        4096, 5120, 6144,
+    ];
+    joined(numbers, |c| format!("%c{c} = arith.constant {c} : index\n"))
 }
 
 /// The results of a loop, what it starts with, and what it yields: numbers, and then tokens.

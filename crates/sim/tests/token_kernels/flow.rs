@@ -25,9 +25,9 @@ impl Writer {
             _ => unreachable!("it has no others in it"),
         };
         *scope = Scope {
-            old,
             clock,
             iteration,
+            old,
             in_blocks,
             ..after
         };

@@ -101,7 +101,7 @@ impl Writer {
         let (token, place) = scope.slots[slot].clone();
         self.barrier();
         if issue != Issue::Depends || self.profile.nvgpu || self.barriers {
-            self.wait_for(&[token.clone()]);
+            self.wait_for(std::slice::from_ref(&token));
         }
         let row = self.source_row(scope);
         if issue == Issue::Bulk {
