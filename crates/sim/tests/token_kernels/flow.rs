@@ -13,12 +13,11 @@ impl Writer {
             Stmt::For(counted) => self.counted(counted, scope),
             Stmt::While(trips, carry, before, body) => self.conditional(*trips, *carry, *before, body, scope),
             Stmt::Switch(which, carry, arms) => self.switch(*which, *carry, arms, scope),
-            Stmt::Region(carry, body) => self.in_region(*carry, scope, |writer, carry, inner| {
-                writer.body(body, inner);
-                let _ = carry;
-            }),
+            Stmt::Region(carry, body) => {
+                self.in_region(*carry, scope, |writer, inner| writer.body(body, inner))
+            }
             Stmt::Branch(..) | Stmt::Blocks(..) if !in_blocks => {
-                self.in_region(Carry::ALL, scope, |writer, _, inner| writer.stmt(stmt, inner))
+                self.in_region(Carry::ALL, scope, |writer, inner| writer.stmt(stmt, inner))
             }
             Stmt::Branch(condition, carry, arms) => self.blocks(*condition, *carry, arms, scope),
             Stmt::Blocks(trips, stop, carry, parts) => self.block_loop(*trips, *stop, *carry, parts, scope),
@@ -107,12 +106,7 @@ impl Writer {
         after
     }
 
-    fn in_region(
-        &mut self,
-        carry: Carry,
-        scope: &Scope,
-        body: impl FnOnce(&mut Self, Carry, &mut Scope),
-    ) -> Scope {
+    fn in_region(&mut self, carry: Carry, scope: &Scope, body: impl FnOnce(&mut Self, &mut Scope)) -> Scope {
         let carry = self.carried(carry);
         let (after, names) = self.after(carry, scope);
         let types = self.types(carry, scope);
@@ -125,7 +119,7 @@ impl Writer {
         for slot in 0..inner.movable.len() {
             inner.movable[slot] &= carry.slots[slot];
         }
-        body(self, carry, &mut inner);
+        body(self, &mut inner);
         self.close_region(carry, &inner, scope);
         self.line("}");
         after
@@ -232,7 +226,7 @@ impl Writer {
         let bound = self.bound(trips, "index", scope);
         let (after, mut names) = self.after(carry, scope);
         let (mut first, mut args) = self.inside(carry, scope);
-        let (second, mut handed) = self.inside(carry, scope);
+        let (mut second, mut handed) = self.inside(carry, scope);
         let mut types = self.types(carry, scope);
         let (last, i, j) = (self.name(), self.name(), self.name());
         names.insert(0, last);
@@ -263,7 +257,6 @@ impl Writer {
             .map(|(arg, ty)| format!("{arg}: {ty}"))
             .collect();
         self.line(&format!("^bb0({}):", arguments.join(", ")));
-        let mut second = second;
         let mut end = self.in_loop((!before).then_some(body), carry, &mut second, &j, scope);
         let next = self.def(&format!("arith.addi {j}, %c1 : index"));
         end.insert(0, next);

@@ -29,7 +29,7 @@ pub const THREADS: usize = 8;
 
 /// What kernels may have.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+#[allow(clippy::struct_excessive_bools)] // Each is a thing of its own.
 pub struct Profile {
     /// All threads take the same way.
     pub uniform: bool,
