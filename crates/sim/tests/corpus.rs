@@ -88,6 +88,11 @@ const EXPLAINED: &[(&str, &str)] = &[
         "gpux-host-to-runtime/",
         "what the host asks of a device is no device code",
     ),
+    ("Run/fail-at.mlir", "it is a program of the host, which runs"),
+    (
+        "does not know 'llvm.switch'",
+        "code in the llvm dialect is refused by what lifts it",
+    ),
     (
         "Run/kernel-variables.mlir",
         "it is a program of the host, which runs",

@@ -24,7 +24,8 @@ const COUNTED: &str = "gpux-tokens-to-mbarriers,gpux-tokens-to-groups,";
 const CONVERSIONS: [&str; 2] = ["gpux-to-nvvm,convert-nvgpu-to-nvvm,", "convert-nvgpu-to-nvvm,"];
 
 /// What can't be read or converted: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 16] = [
+const EXPLAINED: [(&str, &str); 17] = [
+    ("Run/captures.mlir", "it is a program of the host, which runs"),
     ("Run/many.mlir", "regions of host code are tasks"),
     ("async-split-awaits/", "the same"),
     (
