@@ -35,18 +35,18 @@
 // The certificate of another function.
 // RUN: sed 's/@rotated/@other/g; s/@turns/@rotated/g; s/@other/@turns/g' %t.certificates > %t.swapped
 // RUN: not async-verify %t.kernel %t.swapped 2>&1 | FileCheck %s --check-prefix=SWAPPED
-// SWAPPED:     error: 'scf.for' op is in the place of 'arith.constant'
+// SWAPPED:     error: 'gpux.copy' op is in the place of 'arith.constant'
 // SWAPPED:     note: @rotated is not the function of the certificate
 // SWAPPED-NOT: error:
 
-// A commit is missing; another operand; another operation.
+// A commit is missing; another operand.
 // RUN: sed '0,/commit_group/{/commit_group/d}' %t.kernel > %t.no-commit
 // RUN: not async-verify %t.no-commit %t.certificates 2>&1 | FileCheck %s --check-prefix=COMMIT
 // COMMIT:     error: 'scf.for' op is in the place of 'gpux.commit_group'
 // COMMIT-NOT: error:
-// RUN: sed 's/memref.load %arg1/memref.load %arg0/' %t.kernel > %t.operand
+// RUN: sed 's/memref.store %0, %arg0.%arg3./memref.store %0, %arg0[%c0]/' %t.kernel > %t.operand
 // RUN: not async-verify %t.operand %t.certificates 2>&1 | FileCheck %s --check-prefix=OPERAND
-// OPERAND:     error: 'memref.load' op has other operands
+// OPERAND:     error: 'memref.store' op has other operands
 // OPERAND-NOT: error:
 
 !global = memref<64xf32>
