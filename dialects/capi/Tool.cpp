@@ -513,8 +513,8 @@ static Operation *parseBefore(Operation *other, StringRef text) {
 }
 
 MlirOperation asyncOptParseBefore(MlirOperation other, MlirStringRef text,
-                                  size_t stackSize,
-                                  MlirStringCallback callback, void *userData) {
+                                  size_t stackSize, MlirStringCallback callback,
+                                  void *userData) {
   std::string message;
   llvm::raw_string_ostream stream(message);
   Operation *op = nullptr;

@@ -75,9 +75,9 @@ asyncOptWithModule(MlirStringRef path, intptr_t numPasses,
 /// found. Text that nests too deep for `stackSize` bytes is refused. Nothing is
 /// emitted: if something is wrong, `callback` gets a message, and the result is
 /// null.
-MLIR_CAPI_EXPORTED MlirOperation asyncOptParseBefore(
-    MlirOperation other, MlirStringRef text, size_t stackSize,
-    MlirStringCallback callback, void *userData);
+MLIR_CAPI_EXPORTED MlirOperation
+asyncOptParseBefore(MlirOperation other, MlirStringRef text, size_t stackSize,
+                    MlirStringCallback callback, void *userData);
 
 #ifdef __cplusplus
 }
