@@ -31,6 +31,7 @@ mod regions_to_tasks;
 use self::functions::Functions;
 use self::futures::PendingValues;
 use crate::utils::llvm_builder::LlvmBuilder;
+use crate::utils::verify_result::{self, VERIFY_RESULT};
 use async_dialects::names::async_;
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
@@ -43,8 +44,8 @@ use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::names::{attr, builtin, func, gpu};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
 
-/// The options, which the pipeline has, too.
-pub(crate) const OPTIONS: &[OptionInfo] = &[OptionInfo::choice(
+/// An option that the pipeline has, too.
+pub(crate) const ON_ERROR: OptionInfo = OptionInfo::choice(
     "on-error",
     "abort",
     &[
@@ -55,7 +56,7 @@ pub(crate) const OPTIONS: &[OptionInfo] = &[OptionInfo::choice(
         ),
     ],
     "what code outside of tasks does with errors",
-)];
+);
 
 /// The pass.
 pub struct AsyncToRuntime;
@@ -64,7 +65,7 @@ impl Pass for AsyncToRuntime {
     const INFO: PassInfo = PassInfo {
         description: include_str!("async_to_runtime/description.md"),
         anchor: Anchor::Ops(&[builtin::MODULE]),
-        options: OPTIONS,
+        options: &[ON_ERROR, VERIFY_RESULT],
         dependent_dialects: &[GPUX, Dialect::LLVM, Dialect::FUNC, Dialect::CF, Dialect::ARITH],
         ..PassInfo::new(
             "async-to-runtime",
@@ -73,7 +74,7 @@ impl Pass for AsyncToRuntime {
     };
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let status = cx.str("on-error") == "status";
+        let (status, verify) = (cx.str("on-error") == "status", cx.bool("verify-result"));
         let mut modules = vec![root];
         root.walk(|op| {
             if op.is(gpu::MODULE) {
@@ -86,14 +87,14 @@ impl Pass for AsyncToRuntime {
         });
         // Each has a symbol table of its own, for all that is made.
         for module in modules {
-            lower_module(module, status)?;
+            lower_module(module, status, verify)?;
         }
         lower_types(root, pointer(root.context(), AddressSpace::Generic))
     }
 }
 
 /// Lowers the functions directly in a module.
-fn lower_module(module: Op<'_>, status: bool) -> Result<(), PassError<'_>> {
+fn lower_module(module: Op<'_>, status: bool, verify: bool) -> Result<(), PassError<'_>> {
     let functions = Functions::of(module)?;
     let builder = LlvmBuilder::new(module);
     let pending = PendingValues::of(&functions)?;
@@ -103,6 +104,10 @@ fn lower_module(module: Op<'_>, status: bool) -> Result<(), PassError<'_>> {
     calling_convention::lower(&mut instances, rewritten.frames, &builder)?;
     for instance in &instances.list {
         references::count(instance, &instances.owners, &builder);
+        if verify {
+            let owner = |address| instances.owners.get(address);
+            verify_result::check_references(instance.function, &owner)?;
+        }
         if instance.suspends {
             coroutines::expand(instance, &builder)?;
         }

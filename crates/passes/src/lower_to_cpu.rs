@@ -1,6 +1,6 @@
 //! `--async-lower-to-cpu`: the pipeline from host code with regions to the `llvm` dialect.
 
-use crate::async_to_runtime::OPTIONS;
+use crate::async_to_runtime::ON_ERROR;
 use async_mlir::pipeline::{PassList, Pipeline, PipelineInfo, PipelineOptions};
 
 /// The pipeline.
@@ -11,7 +11,7 @@ impl Pipeline for LowerToCpu {
         flag: "async-lower-to-cpu",
         summary: "lowers host code with regions to the llvm dialect, with calls of the runtime",
         description: include_str!("lower_to_cpu/description.md"),
-        options: OPTIONS,
+        options: &[ON_ERROR],
     };
 
     fn passes(options: &PipelineOptions) -> Result<PassList, String> {

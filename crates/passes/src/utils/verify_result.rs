@@ -1,14 +1,16 @@
 //! Checks what a pass has written, by code that shares nothing with what found it: `crates/verify`.
 
 use super::certificates;
+use super::llvm_builder::rt;
 use async_dialects::types::is_token;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::ir::{Op, Text};
+use async_mlir::ir::{Op, Text, Value};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError};
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
+use async_verify::references::{self, Conventions};
 
 /// The option that turns the check off.
 pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
@@ -104,6 +106,32 @@ fn check_groups<'c>(
             PassError::new(function.location(), message).note(function.location(), ADVICE)
         }
     })
+}
+
+/// Checks that `function`, whose tokens are counted, releases each reference once, on every path. `owner` says which token an address in a
+/// frame is good with.
+pub(crate) fn check_references<'c>(
+    function: Op<'c>,
+    owner: &dyn Fn(Value<'c>) -> Option<Value<'c>>,
+) -> Result<(), PassError<'c>> {
+    let conventions = Conventions {
+        retain: rt::RETAIN,
+        release: rt::RELEASE,
+    };
+    references::read(function, conventions, owner)
+        .check()
+        .map_err(|(refusal, op, token)| {
+            let message = format!(
+                "a token here {}, says the check of what was written",
+                refusal.fault
+            );
+            let op = op.unwrap_or(function);
+            let mut error = PassError::new(op.location(), message);
+            if let Some(defined) = token.and_then(Value::defining_op) {
+                error = error.note(defined.location(), "it is defined here");
+            }
+            error.note(op.location(), ADVICE)
+        })
 }
 
 /// What to do where the check fails.
