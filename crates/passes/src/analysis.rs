@@ -13,27 +13,16 @@
 //! has, `accumulator_uses` looks for uses of accumulators in flight, and [`roles`] what warps do differently by their number.
 
 pub(crate) mod accumulator_uses;
-pub mod addresses;
-pub mod alias;
 pub mod barrier_graph;
 pub mod buffer_flow;
-pub mod buffer_parts;
-pub(crate) mod buffer_slices;
-pub mod buffer_views;
-pub mod cfg;
-pub mod divisibility;
-pub mod escape;
-pub mod footprints;
-pub mod integers;
-pub mod linear_expr;
-pub mod memory;
-pub mod roles;
-pub mod skeleton;
-pub mod thread_values;
-pub mod token_origins;
-pub mod views;
-pub mod warps;
-
 pub mod op_classifier;
 pub mod phase_skeleton;
-pub mod uniformity;
+pub mod roles;
+pub mod skeleton;
+pub mod token_origins;
+
+pub(crate) use async_locations::buffer_slices;
+pub use async_locations::{
+    addresses, alias, buffer_parts, buffer_views, cfg, divisibility, escape, footprints, integers,
+    linear_expr, memory, thread_values, uniformity, views, warps,
+};

@@ -16,8 +16,9 @@ mod explain;
 mod kept_barriers;
 mod races;
 
-use crate::analysis::barrier_graph::{BarrierGraph, barrier_of_warps, dependences, read};
+use crate::analysis::barrier_graph::{BarrierGraph, dependences, read};
 use crate::analysis::thread_values::MAX_THREADS;
+use crate::analysis::warps::barrier_of_warps;
 use crate::utils::block_wide::barrier;
 use crate::utils::tokens;
 use async_dialects::registry::GPUX;

@@ -15,9 +15,8 @@
 //!
 //! **Steps**, in the order in which they run:
 //!
-//! 1. *Conflict relation* (`footprint.rs`, `distance.rs`, `offset.rs`, `value_set.rs`,
-//!    `conflict_relation.rs`): which accesses conflict, at an iteration distance. Nothing below decides what
-//!    conflicts.
+//! 1. *Conflict relation* (`conflict_relation.rs`): which accesses conflict, at an iteration distance, as `async-overlap` says. Nothing
+//!    below decides what conflicts.
 //! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what races with it
 //!    before, or in a region where threads are apart (`divergent_regions.rs`). No barrier mends that. It is a
 //!    fault, unless the conditions that it takes (`path_conditions.rs`) never agree.
@@ -43,24 +42,20 @@
 //! runs (`crates/sim/tests/roles.rs`).
 
 mod conflict_relation;
-mod distance;
 mod divergent_regions;
 mod exposure;
-mod footprint;
 mod graph;
 mod hitting_set;
 mod in_flight;
 mod issue_sinking;
 mod last_conflicts;
-mod offset;
 mod path_conditions;
 mod placement;
-mod value_set;
 
-pub use conflict_relation::{Conflict, may_overlap_anywhere};
-pub use footprint::{Footprint, ThreadBytes};
+pub use async_overlap::{
+    Conflict, Footprint, MAX_PERIOD, Offset, Symbol, ThreadBytes, count_iterations, may_overlap_anywhere,
+};
 pub use graph::*;
 pub use in_flight::Race;
 pub use issue_sinking::{BarrierSaving, saved_by_sinking_issues};
-pub use offset::{MAX_PERIOD, Offset, Symbol};
 pub use placement::{Placement, Reason, place};

@@ -74,7 +74,6 @@ mod eval;
 mod explain;
 pub mod flags;
 mod flat_cfg;
-pub mod ids;
 mod in_flight;
 pub mod lift;
 mod nested_waits;
@@ -90,6 +89,7 @@ pub mod schedule;
 mod solve;
 mod straight_line;
 
+pub use async_overlap::ids;
 pub use clone::{Peel, have_same_outline, peel};
 pub use compare::unread_exits;
 pub use counts::{Count, QueueSolution, covered_by_awaits, solve_queue};

@@ -5,19 +5,16 @@
 //! operation that accesses memory of the workgroup, or that asynchronous accesses begin or end at, and one where ways part or
 //! meet.
 
-mod buffers;
-mod iterations;
 mod regions;
 
-use self::buffers::{Buffers, GlobalBuffer, GlobalFootprint, anything};
-use self::iterations::count_iterations;
 use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
-use super::warps::{WARP_THREADS, all_warps, num_warps, warps_of_arm};
+use super::warps::{all_warps, barrier_of_warps, num_warps};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
+use async_locations::buffers::{Buffers, GlobalBuffer, GlobalFootprint, anything};
 use async_mlir::gpu::{block_size, is_barrier};
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::names::{attr, gpu, memref, nvgpu, nvvm};
@@ -27,6 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::Token;
 use tokenflow::barriers::{
     Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Issue, Kernel, LoopId, RegionId, StepId, Warps,
+    count_iterations,
 };
 use tokenflow::ids::IndexVec;
 
@@ -119,7 +117,9 @@ pub fn read(function: Op<'_>, keep_barriers: bool) -> Result<BarrierGraph<'_>, P
     let mut out = reader.out;
     out.kernel.buffers = reader.buffers.footprints.buffers;
     out.buffers = reader.buffers.footprints.keys;
-    count_iterations(&mut out.kernel);
+    let kernel = &mut out.kernel;
+    let footprints = kernel.accesses.iter().map(|access| &access.footprint);
+    count_iterations(&mut kernel.loops, footprints);
     Ok(out)
 }
 
@@ -391,29 +391,6 @@ impl<'c> Reader<'c> {
         let issues = issues.collect();
         self.step(Action::Issue(issues), op);
     }
-}
-
-/// The warps of a role, as bits, if `op` is a barrier that all of these come to, and only they: of as many threads as they have, with an
-/// id of its own.
-#[must_use]
-pub fn barrier_of_warps(op: Op<'_>) -> Option<u32> {
-    if !op.is(nvvm::BARRIER) || op.num_operands() != 2 {
-        return None;
-    }
-    let (id, threads) = (op.operand(0).as_constant_int()?, op.operand(1).as_constant_int()?);
-    let mut warps = all_warps(num_warps(op.ancestors().find(|outer| outer.is_function())?)?);
-    let mut inside = op;
-    for outer in op.ancestors().take_while(|outer| !outer.is_function()) {
-        let number = outer
-            .regions()
-            .position(|region| region.first() == inside.block())?;
-        if let Some(of_arm) = warps_of_arm(outer, number) {
-            warps &= of_arm;
-        }
-        inside = outer;
-    }
-    let is_theirs = threads == i64::from(WARP_THREADS * warps.count_ones());
-    (id > 0 && is_theirs).then_some(warps)
 }
 
 /// The tokens that `op`, which issues something, awaits before.

@@ -161,7 +161,7 @@ fn accessed_apart<'c>(graph: &BarrierGraph<'c>) -> FxHashSet<Value<'c>> {
     let meet = |a: &GlobalAccess, b: &GlobalAccess| match (&a.footprint, &b.footprint) {
         _ if !a.written && !b.written => false,
         (Some(a), Some(b)) if a.by_indices_of == b.by_indices_of => {
-            may_overlap_anywhere(&graph.kernel, &a.bytes, &b.bytes)
+            may_overlap_anywhere(&graph.kernel.loops, &a.bytes, &b.bytes)
         }
         _ => true,
     };

@@ -3,8 +3,8 @@
 use async_mlir::ir::Value;
 use async_mlir::nvgpu::tensor_map;
 
-/// What copies of up to 16 bytes and bulk copies need.
-pub(crate) const COPY_ALIGNMENT: i64 = 16;
+pub(crate) use async_locations::addresses::COPY_ALIGNMENT;
+
 /// What a tile needs.
 pub(crate) const TILE_ALIGNMENT: i64 = 128;
 /// What a swizzled tile needs.

@@ -3,9 +3,10 @@
 use async_dialects::completion::Completion;
 use async_dialects::names::gpux;
 use async_mlir::calls::is_call;
-use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Walk};
-use async_mlir::names::{gpu, memref};
+use async_mlir::names::gpu;
+
+pub(crate) use async_locations::memory::is_workgroup_alloc;
 
 /// The device code in `root`: outermost functions that stand in a `gpu.module` or use what only devices have, and what host
 /// code has in a `gpu.launch`.
@@ -50,11 +51,6 @@ pub(crate) fn advice_on_escape(op: Op<'_>) -> &'static str {
     } else {
         ""
     }
-}
-
-/// Returns true if `op` allocates memory of the workgroup.
-pub(crate) fn is_workgroup_alloc(op: Op<'_>) -> bool {
-    matches!(op.name(), memref::ALLOC | memref::ALLOCA) && is_workgroup(op.result(0).ty())
 }
 
 /// `function` and what is nested in it, except functions inside, which are not run where they stand.

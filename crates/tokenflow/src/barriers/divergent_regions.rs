@@ -1,10 +1,10 @@
 //! Step 2c: finds races in divergent regions, whose steps threads may take in any order.
 
-use super::conflict_relation::{Conflict, ConflictRelation};
-use super::distance::{Distance, MAX_DEPTH};
+use super::conflict_relation::ConflictRelation;
 use super::graph::{AccessId, Kernel, RegionId, StepId};
 use super::in_flight::Race;
 use crate::ids::IndexVec;
+use async_overlap::{Conflict, Distance, MAX_DEPTH};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Adds the races within divergent regions to `out`.

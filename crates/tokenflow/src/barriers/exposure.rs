@@ -2,12 +2,12 @@
 //! forward dataflow analysis of the accesses that have ended and that no barrier came after yet: those are
 //! *exposed*.
 
-use super::conflict_relation::{Conflict, ConflictRelation};
-use super::distance::Distance;
+use super::conflict_relation::ConflictRelation;
 use super::graph::{AccessId, Action, Kernel, Step, StepId};
 use super::in_flight::{InFlight, follow_edge};
 use super::last_conflicts::LastConflicts;
 use crate::ids::IndexVec;
+use async_overlap::{Conflict, Distance};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 

@@ -1,20 +1,17 @@
 //! The input: a control-flow graph of a kernel, whose steps access memory and synchronize.
 
-use super::footprint::Footprint;
 use crate::Token;
 use crate::ids::{IndexVec, ids};
+use async_overlap::Footprint;
+pub use async_overlap::{BufferId, Loop, LoopId, Loops, MAX_RUNNING_COUNTS, RunningCount};
 
 ids! {
     /// A step of a [`Kernel`]; later in the program is larger.
     StepId;
-    /// A loop; one inside of another comes after it.
-    LoopId;
     /// A region that threads may take different paths through.
     RegionId;
     /// An access.
     AccessId;
-    /// A buffer.
-    BufferId;
 }
 
 /// What threads of a block do.
@@ -23,7 +20,7 @@ pub struct Kernel {
     /// The steps, in program order. The first is where the kernel begins.
     pub steps: IndexVec<StepId, Step>,
     /// The loops that threads run together or apart.
-    pub loops: IndexVec<LoopId, Loop>,
+    pub loops: Loops,
     /// The accesses.
     pub accesses: IndexVec<AccessId, Access>,
     /// The bytes of each buffer. Buffers don't overlap.
@@ -31,35 +28,6 @@ pub struct Kernel {
     /// The divergent regions that are in no other, and how many loops are around each.
     pub regions: IndexVec<RegionId, usize>,
 }
-
-/// A loop.
-#[derive(Clone, Copy, Debug)]
-pub struct Loop {
-    /// The loop around it.
-    pub parent: Option<LoopId>,
-    /// How many loops are around it.
-    pub depth: usize,
-    /// How many iterations are told apart before "so many or more".
-    pub counted: u8,
-    /// How many iterations there are at least.
-    pub min_trips: u64,
-    /// How many iterations there are at most, if that is known.
-    pub max_trips: Option<u64>,
-    /// The count of its iterations that goes on when it is entered again.
-    pub running_count: Option<RunningCount>,
-}
-
-/// A count of a loop's iterations that is not reset when the loop is entered again.
-#[derive(Clone, Copy, Debug)]
-pub struct RunningCount {
-    /// Which one; there are no more than [`MAX_RUNNING_COUNTS`] in a kernel.
-    pub index: u8,
-    /// It is known modulo this.
-    pub modulus: u8,
-}
-
-/// The most running counts of a kernel.
-pub const MAX_RUNNING_COUNTS: usize = 2;
 
 /// A step.
 #[derive(Clone, Debug)]
@@ -240,14 +208,8 @@ impl Kernel {
 
     /// Adds a loop in `parent`, of whose iterations so many are told apart, at least one.
     pub fn add_loop(&mut self, parent: Option<LoopId>, counted: u8, max_trips: Option<u64>) -> LoopId {
-        self.loops.push(Loop {
-            parent,
-            depth: parent.map_or(0, |parent| self.loops[parent].depth + 1),
-            counted: counted.max(1),
-            min_trips: 0,
-            max_trips,
-            running_count: None,
-        })
+        self.loops
+            .push(Loop::new(&self.loops, parent, counted, max_trips))
     }
 
     /// Adds a step that nothing leads to yet.

@@ -6,12 +6,12 @@
 mod states;
 
 use self::states::{Seen, reconverge};
-use super::conflict_relation::{Conflict, ConflictRelation};
-use super::distance::Distance;
+use super::conflict_relation::ConflictRelation;
 use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, LoopId, Step, StepId};
 use super::path_conditions::{PathConditions, Taken};
 use crate::Token;
 use crate::ids::IndexVec;
+use async_overlap::{Conflict, Distance};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 

@@ -6,10 +6,9 @@
 //! every access takes `n log n` steps.
 
 use super::conflict_relation::ConflictRelation;
-use super::footprint::{Footprint, ThreadBytes};
 use super::graph::{AccessKind, BufferId, Kernel, StepId};
-use super::offset::{Offset, Symbol};
 use crate::ids::IndexVec;
+use async_overlap::{Footprint, Offset, Symbol, ThreadBytes};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 

@@ -4,10 +4,10 @@
 //! condition holds on some execution; that several agree, or that a loop has no iterations, is not known, and
 //! neither is how often a path goes around a loop.
 
-use super::distance::Distance;
 use super::graph::{Edge, EdgeKind, Kernel, StepId};
 use super::in_flight::trips_until_left;
 use crate::ids::IndexVec;
+use async_overlap::Distance;
 
 /// What was decided on the path from a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
