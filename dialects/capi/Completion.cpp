@@ -76,3 +76,33 @@ bool asyncOptOperationGetCompletion(MlirOperation op,
   completion->waitsForReads = interface.waitsForReads();
   return true;
 }
+
+intptr_t asyncOptFindGroupOps(MlirOperation first, MlirType token,
+                              intptr_t size, AsyncOptGroupOp *ops,
+                              MlirOperation *next) {
+  auto isToken = [token = ::unwrap(token)](Type type) { return type == token; };
+  intptr_t n = 0;
+  Operation *op = ::unwrap(first);
+  for (; op && n < size; op = op->getNextNode()) {
+    auto interface = dyn_cast<AsyncCompletionOpInterface>(op);
+    const GroupQueue *queue = interface ? interface.getGroupQueue() : nullptr;
+    if (!queue) {
+      if (op->getNumRegions() > 0 ||
+          llvm::any_of(op->getResultTypes(), isToken) ||
+          llvm::any_of(op->getOperandTypes(), isToken))
+        ops[n++] = {wrap(op),  {nullptr}, {nullptr},
+                    {nullptr}, 0,         ASYNC_OPT_GROUP_EFFECT_NONE,
+                    false};
+      continue;
+    }
+    ops[n++] = {wrap(op),
+                {queue},
+                wrap(interface.getDoneToken()),
+                wrap(interface.getReadToken()),
+                interface.getPendingGroups(),
+                static_cast<AsyncOptGroupEffect>(interface.getGroupEffect()),
+                interface.waitsForReads()};
+  }
+  *next = wrap(op);
+  return n;
+}

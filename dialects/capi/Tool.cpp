@@ -8,6 +8,7 @@
 
 #include "AsyncOpt-c/Tool.h"
 #include "AsyncOpt-c/Dialects.h"
+#include "AsyncOpt-c/MLIR/Pass.h"
 #include "BytecodeProbe.h"
 #include "FaultGuard.h"
 #include "NestingLimit.h"
@@ -140,6 +141,30 @@ static LogicalResult runDriver(raw_ostream &output,
   return result;
 }
 
+/// Writes the input and the pipeline to a file that `--run-reproducer` runs,
+/// and says where it is. Input in several parts is not written.
+static void writeReproducer(std::unique_ptr<llvm::MemoryBuffer> input,
+                            DialectRegistry &registry,
+                            const MlirOptMainConfig &config) {
+  MLIRContext context(registry);
+  context.getDiagEngine().registerHandler([](Diagnostic &) {});
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
+  OwningOpRef<Operation *> op =
+      parseSourceFile(sources, ParserConfig(&context));
+  if (!op)
+    return;
+  PassManager passes(&context, (*op)->getName().getStringRef());
+  llvm::SmallString<128> path;
+  if (failed(config.setupPassPipeline(passes)) ||
+      llvm::sys::fs::createTemporaryFile("async-opt-reproducer", "mlir", path))
+    return;
+  makeReproducer(passes.getOpAnchorName(), passes.getPasses(), *op, path,
+                 /*disableThreads=*/false, config.shouldVerifyPasses());
+  llvm::errs() << path << ": note: input and options are kept here; "
+               << "'async-opt --run-reproducer' runs it again\n";
+}
+
 static LogicalResult runOpt(int argc, char **argv, DialectRegistry &registry,
                             size_t stackSize) {
   auto [inputFilename, outputFilename] = registerAndParseCLIOptions(
@@ -176,8 +201,17 @@ static LogicalResult runOpt(int argc, char **argv, DialectRegistry &registry,
     llvm::errs() << message << "\n";
     return failure();
   }
-  if (failed(runDriver(output->os(), std::move(input), registry, config)))
+  // For a reproducer; files are read anew.
+  std::string name = input->getBufferIdentifier().str();
+  std::unique_ptr<llvm::MemoryBuffer> copy;
+  if (inputFilename == "-")
+    copy = llvm::MemoryBuffer::getMemBufferCopy(input->getBuffer(), name);
+  if (failed(runDriver(output->os(), std::move(input), registry, config))) {
+    if (asyncOptIsReproducerRequested() &&
+        (copy || (copy = openInputFile(inputFilename))))
+      writeReproducer(std::move(copy), registry, config);
     return failure();
+  }
   output->keep();
   return success();
 }

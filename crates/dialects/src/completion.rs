@@ -2,7 +2,7 @@
 
 use crate::ffi;
 use async_mlir::ir::{Op, Value};
-use melior::ir::Location;
+use melior::ir::{Location, Type, TypeLike};
 use std::{fmt, mem::MaybeUninit};
 
 /// A FIFO of groups of asynchronous operations, such as that of `cp.async`.
@@ -91,6 +91,18 @@ pub enum GroupEffect {
     Wait,
 }
 
+impl GroupEffect {
+    fn from_raw(raw: ffi::AsyncOptGroupEffect) -> Self {
+        match raw {
+            ffi::ASYNC_OPT_GROUP_EFFECT_NONE => Self::None,
+            ffi::ASYNC_OPT_GROUP_EFFECT_ISSUE => Self::Issue,
+            ffi::ASYNC_OPT_GROUP_EFFECT_COMMIT => Self::Commit,
+            ffi::ASYNC_OPT_GROUP_EFFECT_WAIT => Self::Wait,
+            other => unreachable!("the C API has no effect {other}"),
+        }
+    }
+}
+
 /// Which threads execute an operation together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutionScope {
@@ -141,13 +153,7 @@ impl<'c> Completion<'c> {
         // SAFETY: the answer is there if the operation has one.
         let raw: ffi::AsyncOptCompletion = known.then(|| unsafe { raw.assume_init() })?;
         Some(Self {
-            effect: match raw.effect {
-                ffi::ASYNC_OPT_GROUP_EFFECT_NONE => GroupEffect::None,
-                ffi::ASYNC_OPT_GROUP_EFFECT_ISSUE => GroupEffect::Issue,
-                ffi::ASYNC_OPT_GROUP_EFFECT_COMMIT => GroupEffect::Commit,
-                ffi::ASYNC_OPT_GROUP_EFFECT_WAIT => GroupEffect::Wait,
-                other => unreachable!("the C API has no effect {other}"),
-            },
+            effect: GroupEffect::from_raw(raw.effect),
             queue: (!raw.queue.ptr.is_null()).then_some(GroupQueue(raw.queue)),
             done: value(raw.done),
             read: value(raw.read),
@@ -164,5 +170,83 @@ impl<'c> Completion<'c> {
             matrices: raw.matrices.map(value),
             destination: value(raw.destination),
         })
+    }
+}
+
+/// An operation that may have to do with groups.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupOp<'c> {
+    /// The operation.
+    pub op: Op<'c>,
+    /// What it does to its queue; `None` if it has none.
+    pub group: Option<Group<'c>>,
+}
+
+/// What an operation does to its queue: the part of [`Completion`] that counting groups needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'c> {
+    /// The effect.
+    pub effect: GroupEffect,
+    /// The queue.
+    pub queue: GroupQueue,
+    /// As in [`Completion`].
+    pub done: Option<Value<'c>>,
+    /// As in [`Completion`].
+    pub read: Option<Value<'c>>,
+    /// As in [`Completion`].
+    pub pending: u32,
+    /// As in [`Completion`].
+    pub waits_for_reads: bool,
+}
+
+/// The operations from `first` to the end of its block, in order, that have a queue, regions, or operands or results of the type `token`. They
+/// are found many at a time, since most are passed over.
+pub fn group_ops<'c>(first: Option<Op<'c>>, token: Type<'c>) -> impl Iterator<Item = GroupOp<'c>> {
+    const AT_A_TIME: usize = 32;
+    let mut next = first;
+    let mut found = Vec::new().into_iter();
+    std::iter::from_fn(move || {
+        if let Some(op) = found.next() {
+            return Some(op);
+        }
+        let mut raw: Vec<ffi::AsyncOptGroupOp> = Vec::with_capacity(AT_A_TIME);
+        let mut rest = MaybeUninit::uninit();
+        // SAFETY: a live operation and a live type of its context, and room for as many answers as are asked for. That many are there
+        // afterwards; what is not null is a live operation or a value of one.
+        next = unsafe {
+            let size = AT_A_TIME.cast_signed();
+            let n = ffi::asyncOptFindGroupOps(
+                next?.to_raw(),
+                token.to_raw(),
+                size,
+                raw.as_mut_ptr(),
+                rest.as_mut_ptr(),
+            );
+            raw.set_len(n.unsigned_abs());
+            let rest = rest.assume_init();
+            (!rest.ptr.is_null()).then(|| Op::from_raw(rest))
+        };
+        found = raw.iter().map(GroupOp::from_raw).collect::<Vec<_>>().into_iter();
+        found.next()
+    })
+}
+
+impl GroupOp<'_> {
+    fn from_raw(raw: &ffi::AsyncOptGroupOp) -> Self {
+        // SAFETY: a live operation; the fields are values of it, or null.
+        let value = |raw: mlir_sys::MlirValue| (!raw.ptr.is_null()).then(|| unsafe { Value::from_raw(raw) });
+        let group = (!raw.queue.ptr.is_null()).then(|| Group {
+            effect: GroupEffect::from_raw(raw.effect),
+            queue: GroupQueue(raw.queue),
+            done: value(raw.done),
+            read: value(raw.read),
+            pending: u32::try_from(raw.pending).unwrap_or(u32::MAX),
+            waits_for_reads: raw.waitsForReads,
+        });
+        Self {
+            // SAFETY: as above.
+            op: unsafe { Op::from_raw(raw.op) },
+            group,
+        }
     }
 }

@@ -305,11 +305,18 @@ pub fn run_on<'c>(name: &str, op: Op<'c>, work: impl FnOnce(Op<'c>) -> Result<()
                 "internal error in {name}: {} (this is a bug in async-opt)",
                 panic_message(&*panic)
             );
+            request_reproducer();
             // At the location alone: printing an operation that is half rewritten may well fail again.
             Diagnostic::error(location, message).emit();
             false
         }
     }
+}
+
+/// Has `async-opt` write its input and options to a file when it has failed, since the fault is its own.
+pub fn request_reproducer() {
+    // SAFETY: a function without preconditions.
+    unsafe { ffi::asyncOptRequestReproducer() }
 }
 
 /// The text that a panic carries.

@@ -82,6 +82,27 @@ MLIR_CAPI_EXPORTED bool
 asyncOptOperationGetCompletion(MlirOperation op,
                                AsyncOptCompletion *completion);
 
+/// An operation that may have to do with groups, and what it does to its
+/// queue; null if it has none.
+typedef struct AsyncOptGroupOp {
+  MlirOperation op;
+  AsyncOptGroupQueue queue;
+  /// Null where there is none.
+  MlirValue done;
+  MlirValue read;
+  int64_t pending;
+  AsyncOptGroupEffect effect;
+  bool waitsForReads;
+} AsyncOptGroupOp;
+
+/// Finds the operations from `first` to the end of its block that have a queue,
+/// regions, or operands or results of type `token`. Returns their number, at
+/// most `size`, and in `next` the operation to go on with, null at the end.
+MLIR_CAPI_EXPORTED intptr_t asyncOptFindGroupOps(MlirOperation first,
+                                                 MlirType token, intptr_t size,
+                                                 AsyncOptGroupOp *ops,
+                                                 MlirOperation *next);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #include "AsyncOpt-c/MLIR/ControlFlow.h"
 
 #include "mlir/CAPI/IR.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -24,7 +25,11 @@ static SmallVector<Attribute> getConstantOperands(Operation *op) {
   SmallVector<Attribute> constants;
   for (Value operand : op->getOperands()) {
     Attribute constant;
-    matchPattern(operand, m_Constant(&constant));
+    // Most constants are of one kind, which need not be folded.
+    if (auto known = operand.getDefiningOp<arith::ConstantOp>())
+      constant = known.getValue();
+    else
+      matchPattern(operand, m_Constant(&constant));
     constants.push_back(constant);
   }
   return constants;
@@ -164,6 +169,16 @@ static OpFoldResult getOnly(std::optional<SmallVector<OpFoldResult>> values) {
   return values && values->size() == 1 ? values->front() : OpFoldResult();
 }
 
+/// Returns true if nothing can be known of how often `loop` runs, since its
+/// bound is neither constant nor the sum of something: most loops, of which the
+/// interface takes long to say the same.
+static bool isOfUnknownTripCount(scf::ForOp loop) {
+  Operation *bound = loop.getUpperBound().getDefiningOp();
+  bool isKnown = bound && (bound->hasTrait<OpTrait::ConstantLike>() ||
+                           isa<arith::AddIOp>(bound));
+  return !isKnown && loop.getUpperBound() != loop.getLowerBound();
+}
+
 /// How often `loop` runs, from the interface's answer or from its bounds.
 static std::optional<APInt> getTripCount(LoopLikeOpInterface loop) {
   if (std::optional<APInt> trip = loop.getStaticTripCount())
@@ -191,6 +206,9 @@ bool asyncOptBlockMayRepeat(MlirBlock block) {
 }
 
 bool asyncOptConstantTripCount(MlirOperation op, uint64_t *trip) {
+  if (auto loop = dyn_cast<scf::ForOp>(unwrap(op)))
+    if (isOfUnknownTripCount(loop))
+      return false;
   auto loop = dyn_cast<LoopLikeOpInterface>(unwrap(op));
   auto branch = dyn_cast<RegionBranchOpInterface>(unwrap(op));
   if (!loop || !branch || branch->getNumRegions() != 1)

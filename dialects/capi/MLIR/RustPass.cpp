@@ -16,6 +16,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
+#include <atomic>
+
 using namespace mlir;
 
 namespace {
@@ -308,3 +310,9 @@ MlirStringRef asyncOptPipelineGetString(AsyncOptPipelineOptions options,
                                         intptr_t index) {
   return wrap(unwrap(options).getString(index));
 }
+
+static std::atomic<bool> reproducerRequested = false;
+
+void asyncOptRequestReproducer(void) { reproducerRequested = true; }
+
+bool asyncOptIsReproducerRequested(void) { return reproducerRequested; }

@@ -2,11 +2,11 @@
 
 use super::certificates;
 use super::llvm_builder::rt;
-use async_dialects::types::is_token;
+use async_dialects::types::token;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Text, Value};
 use async_mlir::nvgpu::copy_token;
-use async_mlir::pass::{OptionInfo, PassError};
+use async_mlir::pass::{OptionInfo, PassError, request_reproducer};
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
@@ -31,7 +31,7 @@ pub(crate) fn check_awaits<'c>(
     file: &str,
 ) -> Result<(), PassError<'c>> {
     let vocabulary = Vocabulary {
-        is_token: &is_token,
+        token: token(function.context()),
         role: &|_| WaitRole::Wait,
     };
     let (reading, certificate) = check_groups(function, vocabulary)?;
@@ -70,9 +70,8 @@ pub(crate) fn check_nvgpu_waits<'c>(
     function: Op<'c>,
     role: &dyn Fn(Op<'c>) -> WaitRole,
 ) -> Result<(), PassError<'c>> {
-    let token = copy_token(function.context());
     let vocabulary = Vocabulary {
-        is_token: &|ty| ty == token,
+        token: copy_token(function.context()),
         role,
     };
     check_groups(function, vocabulary).map(|_| ())
@@ -99,11 +98,11 @@ fn check_groups<'c>(
         Some(op) => {
             let message =
                 "is reached while what it awaits may be in flight, says the check of what was written";
-            PassError::new(op, message).note(op, ADVICE)
+            advise(PassError::new(op, message), op)
         }
         None => {
             let message = format!("the check of what was written failed: {refusal}");
-            PassError::new(function.location(), message).note(function.location(), ADVICE)
+            advise(PassError::new(function.location(), message), function)
         }
     })
 }
@@ -130,10 +129,15 @@ pub(crate) fn check_references<'c>(
             if let Some(defined) = token.and_then(Value::defining_op) {
                 error = error.note(defined.location(), "it is defined here");
             }
-            error.note(op.location(), ADVICE)
+            advise(error, op)
         })
 }
 
+/// Says what to do about `error`, the check's at `op`, and has the input kept.
+fn advise<'c>(error: PassError<'c>, op: Op<'c>) -> PassError<'c> {
+    request_reproducer();
+    error.note(op.location(), ADVICE)
+}
+
 /// What to do where the check fails.
-const ADVICE: &str = "nothing was written; this is a bug in async-opt: please report it with the input and the options \
-                      (--mlir-pass-pipeline-crash-reproducer=FILE writes both)";
+const ADVICE: &str = "nothing was written; this is a bug in async-opt: please report it with the input and the options";

@@ -201,8 +201,16 @@ fn with_any_trip_count(steps: &mut Steps) -> Certificate {
     reached[0] = true;
     work.insert(entry);
     while let Some(id) = work.pop() {
-        steps.run(id, &rows[steps.row(id)]);
-        for edge in steps.edges(id).iter().filter(|edge| edge.kind.may_be_taken(code)) {
+        let edges = steps.edges(id).iter().filter(|edge| edge.kind.may_be_taken(code));
+        // Where nothing is used later, it does not matter what happens here.
+        if edges
+            .clone()
+            .filter_map(|edge| edge.to)
+            .any(|to| !steps.row(to).is_empty())
+        {
+            steps.run(id, &rows[steps.row(id)]);
+        }
+        for edge in edges {
             let Some(to) = edge.to else { continue };
             let is_first = !std::mem::replace(&mut reached[to.0 as usize], true);
             let row = steps.row(to);

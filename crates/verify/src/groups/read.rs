@@ -8,7 +8,7 @@
 //! wait for reads is one of the second alone.
 
 use super::code::{Block, BlockId, Code, Edge, EdgeKind, Fifo, Instr, Loop, Span, Token};
-use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
+use async_dialects::completion::{Group, GroupEffect, GroupOp, GroupQueue, group_ops};
 use async_dialects::names::async_;
 use async_mlir::control_flow::{
     self, EdgeTarget, branch_edges, constant_trip_count, entry_edges, region_exit_edges, selected_values,
@@ -97,8 +97,8 @@ pub enum WaitRole {
 /// The tokens of a function, and the waits that name them.
 #[derive(Clone, Copy)]
 pub struct Vocabulary<'a, 'c> {
-    /// Returns true if values of this type are tokens.
-    pub is_token: &'a dyn Fn(Type<'c>) -> bool,
+    /// The type of tokens.
+    pub token: Type<'c>,
     /// What a `nvgpu.device_async_wait` is.
     pub role: &'a dyn Fn(Op<'c>) -> WaitRole,
 }
@@ -227,7 +227,7 @@ impl<'a, 'c> Reader<'a, 'c> {
     // Tokens and FIFOs.
 
     fn is_token(&self, value: Value<'c>) -> bool {
-        (self.vocabulary.is_token)(value.ty())
+        value.ty() == self.vocabulary.token
     }
 
     fn new_token(&mut self) -> Token {
@@ -326,11 +326,9 @@ impl<'a, 'c> Reader<'a, 'c> {
             let mut at = BlockId(id);
             self.start = self.code.instrs.len();
             let terminator = block.terminator();
-            let mut next = block.first();
-            while let Some(op) = next {
-                next = op.next();
-                if Some(op) != terminator {
-                    at = self.op(op, at);
+            for found in group_ops(block.first(), self.vocabulary.token) {
+                if Some(found.op) != terminator {
+                    at = self.op(found, at);
                 }
             }
             let edges = self.exits(terminator, flow);
@@ -340,8 +338,12 @@ impl<'a, 'c> Reader<'a, 'c> {
 
     // Operations.
 
-    /// Reads `op`, which comes next in block `at`; returns the block that goes on after it.
-    fn op(&mut self, op: Op<'c>, at: BlockId) -> BlockId {
+    /// Reads an operation, which comes next in block `at`; returns the block that goes on after it.
+    fn op(&mut self, GroupOp { op, group }: GroupOp<'c>, at: BlockId) -> BlockId {
+        if let Some(group) = group {
+            self.group_op(op, group);
+            return at;
+        }
         match op.name() {
             async_::AWAIT => self.await_tokens(op),
             async_::READY | async_::JOIN => {
@@ -350,11 +352,8 @@ impl<'a, 'c> Reader<'a, 'c> {
                 self.code.instrs.push(Instr::Join(token, of));
             }
             _ if op.is_function() => {}
-            _ => match Completion::of(op) {
-                Some(completion) if completion.queue.is_some() => self.group_op(op, &completion),
-                _ if op.num_regions() > 0 => return self.region_op(op, at),
-                _ => self.other(op),
-            },
+            _ if op.num_regions() > 0 => return self.region_op(op, at),
+            _ => self.other(op),
         }
         at
     }
@@ -366,17 +365,16 @@ impl<'a, 'c> Reader<'a, 'c> {
     }
 
     /// Reads an operation of a queue.
-    fn group_op(&mut self, op: Op<'c>, completion: &Completion<'c>) {
-        let Some(queue) = completion.queue else { return };
+    fn group_op(&mut self, op: Op<'c>, group: Group<'c>) {
         let role = if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
             (self.vocabulary.role)(op)
         } else {
             WaitRole::Wait
         };
-        let (writes, reads) = self.fifos(queue);
+        let (writes, reads) = self.fifos(group.queue);
         let fifos = [
-            (writes, completion.done, completion.waits_for_reads),
-            (reads, completion.read, false),
+            (writes, group.done, group.waits_for_reads),
+            (reads, group.read, false),
         ];
         for (fifo, token, is_passed_over) in fifos {
             let token = token.filter(|value| self.is_token(*value));
@@ -388,14 +386,14 @@ impl<'a, 'c> Reader<'a, 'c> {
                 let token = self.token(value);
                 self.code.instrs.push(Instr::Issue(fifo, token));
             }
-            match completion.effect {
+            match group.effect {
                 GroupEffect::Commit => self.code.instrs.push(Instr::Commit(fifo)),
                 GroupEffect::Wait if !is_passed_over && role != WaitRole::Await => {
                     // A wait for all is there for what operations write.
-                    if fifo == writes || completion.waits_for_reads {
+                    if fifo == writes || group.waits_for_reads {
                         self.waits.push((self.code.instrs.len(), op));
                     }
-                    self.code.instrs.push(Instr::Wait(fifo, completion.pending));
+                    self.code.instrs.push(Instr::Wait(fifo, group.pending));
                 }
                 _ => {}
             }

@@ -11,7 +11,7 @@ use super::read::{Vocabulary, WaitRole, read};
 use super::record::Record;
 use async_dialects::completion::Completion;
 use async_dialects::tool::parse_before;
-use async_dialects::types::is_token;
+use async_dialects::types::token;
 use async_mlir::ir::{Op, Text, Walk};
 use std::fmt;
 
@@ -71,7 +71,7 @@ pub fn recheck<'c>(record: &Record, function: Op<'c>) -> Result<Verified, Fault<
 
 fn recheck_parsed<'c>(record: &Record, with_tokens: Op<'c>, function: Op<'c>) -> Result<Verified, Fault<'c>> {
     let vocabulary = Vocabulary {
-        is_token: &is_token,
+        token: token(function.context()),
         role: &|_| WaitRole::Wait,
     };
     let reading = read(with_tokens, vocabulary);

@@ -125,6 +125,12 @@ asyncOptPipelineGetInt(AsyncOptPipelineOptions options, intptr_t index);
 MLIR_CAPI_EXPORTED MlirStringRef
 asyncOptPipelineGetString(AsyncOptPipelineOptions options, intptr_t index);
 
+/// Says that a pass has failed for a fault of its own, so that whoever ran it
+/// should keep its input.
+MLIR_CAPI_EXPORTED void asyncOptRequestReproducer(void);
+/// Returns true if a pass of this process has.
+MLIR_CAPI_EXPORTED bool asyncOptIsReproducerRequested(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -30,18 +30,7 @@ impl Liveness {
                 }
             }
         }
-        let mut uses = Vec::new();
-        for (block, b) in code.blocks.iter().zip(0..) {
-            for_each_use(code, block, |token| {
-                let (by, place) = defined[token.0 as usize];
-                if by != b || place.is_some() {
-                    uses.push((token, b));
-                }
-            });
-        }
-        uses.sort_unstable();
-        uses.dedup();
-        let live = follow(code, &defined, &uses);
+        let live = follow(code, &defined);
         let mut starts = vec![0; code.blocks.len() + 1];
         for (b, _) in &live {
             starts[*b as usize + 1] += 1;
@@ -81,16 +70,15 @@ impl Liveness {
     }
 }
 
-/// The blocks where each token is live, in the order of tokens. `uses` are sorted.
-fn follow(code: &Code, defined: &[(u32, Option<u32>)], uses: &[(Token, u32)]) -> Vec<(u32, Token)> {
+/// The blocks where each token is live, in the order of tokens. `defined` has the block of each token, and its place among the parameters.
+fn follow(code: &Code, defined: &[(u32, Option<u32>)]) -> Vec<(u32, Token)> {
     let predecessors = Predecessors::new(code);
+    let uses = Uses::new(code, defined);
     let mut live = Vec::new();
     let mut seen = vec![Token(u32::MAX); code.blocks.len()];
     let mut work = Vec::new();
-    for uses in uses.chunk_by(|a, b| a.0 == b.0) {
-        let token = uses[0].0;
-        let (by, _) = defined[token.0 as usize];
-        work.extend(uses.iter().map(|(_, b)| *b));
+    for (token, &(by, place)) in (0..).map(Token).zip(defined) {
+        work.extend_from_slice(uses.of(token));
         while let Some(b) = work.pop() {
             if std::mem::replace(&mut seen[b as usize], token) == token {
                 continue;
@@ -98,13 +86,51 @@ fn follow(code: &Code, defined: &[(u32, Option<u32>)], uses: &[(Token, u32)]) ->
             live.push((b, token));
             if by != b {
                 // Where it is defined by an instruction, it is not live before.
-                let is_param = defined[token.0 as usize].1.is_some();
                 let before = predecessors.of(b).iter().copied();
-                work.extend(before.filter(|before| is_param || *before != by));
+                work.extend(before.filter(|before| place.is_some() || *before != by));
             }
         }
     }
     live
+}
+
+/// The blocks that use each token, but for the one whose instruction defines it.
+struct Uses {
+    starts: Vec<u32>,
+    blocks: Vec<u32>,
+}
+
+impl Uses {
+    fn new(code: &Code, defined: &[(u32, Option<u32>)]) -> Self {
+        let for_each = |f: &mut dyn FnMut(Token, u32)| {
+            for (block, b) in code.blocks.iter().zip(0..) {
+                for_each_use(code, block, |token| {
+                    let (by, place) = defined[token.0 as usize];
+                    if by != b || place.is_some() {
+                        f(token, b);
+                    }
+                });
+            }
+        };
+        let mut starts = vec![0_u32; defined.len() + 1];
+        for_each(&mut |token, _| starts[token.0 as usize + 1] += 1);
+        for token in 0..defined.len() {
+            starts[token + 1] += starts[token];
+        }
+        let mut next = starts.clone();
+        let mut blocks = vec![0; starts[defined.len()] as usize];
+        for_each(&mut |token, b| {
+            let place = &mut next[token.0 as usize];
+            blocks[*place as usize] = b;
+            *place += 1;
+        });
+        Self { starts, blocks }
+    }
+
+    fn of(&self, token: Token) -> &[u32] {
+        let [start, end] = [0, 1].map(|i| self.starts[token.0 as usize + i] as usize);
+        &self.blocks[start..end]
+    }
 }
 
 fn for_each_use(code: &Code, block: &Block, mut f: impl FnMut(Token)) {
