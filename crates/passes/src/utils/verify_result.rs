@@ -6,6 +6,7 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Text};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError};
+use async_verify::barriers;
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
@@ -104,6 +105,39 @@ fn check_groups<'c>(
             PassError::new(function.location(), message).note(function.location(), ADVICE)
         }
     })
+}
+
+/// Checks that barriers lie between all accesses of the workgroup's memory in `function` that meet. Before the pass wrote it, barriers were
+/// in `around_barriers`.
+pub(crate) fn check_barriers<'c>(
+    function: Op<'c>,
+    around_barriers: &barriers::AroundBarriers<'c>,
+) -> Result<(), PassError<'c>> {
+    let Some(reading) = barriers::read(function, around_barriers) else {
+        let message = "has branches between blocks, so that the check of what was written can't read it";
+        return Err(PassError::new(function, message).note(function.location(), ADVICE));
+    };
+    let certificate = barriers::infer(&reading.code);
+    let Err(refusal) = barriers::check(&reading.code, &certificate) else {
+        return Ok(());
+    };
+    if let barriers::Refusal::Unordered {
+        block,
+        instr,
+        earlier,
+        ..
+    } = refusal
+        && let Some(later) = reading.op(block, instr)
+        && let Some(first) = reading.last_before(earlier.class, (block, instr))
+    {
+        let message = "accesses memory of the workgroup that another thread may have accessed with no barrier between, says the check of \
+                       what was written";
+        return Err(PassError::new(later, message)
+            .note(first, "the earlier access")
+            .note(later, ADVICE));
+    }
+    let message = format!("the check of what was written failed: {refusal:?}");
+    Err(PassError::new(function.location(), message).note(function.location(), ADVICE))
 }
 
 /// What to do where the check fails.
