@@ -6,6 +6,7 @@
 //! believes none of it: it walks once through each block, and looks whether an access meets one that is pending, and whether all that is
 //! pending at the end is claimed where control goes next.
 
+mod bytes;
 pub mod certificate;
 pub mod check;
 pub mod code;

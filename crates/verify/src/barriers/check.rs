@@ -3,6 +3,7 @@
 //! **Claim.** If [`check`] accepts, every two accesses that meet, by different threads of which one writes, have a barrier between them
 //! on every path of the code, but for what `docs/verification.md` says is not looked at.
 
+use super::bytes::Bytes;
 use super::certificate::{Certificate, Exposed, Pending};
 use super::code::{BlockId, ClassId, Code};
 use super::state::{Meeting, State, follow};
@@ -21,6 +22,8 @@ pub enum Refusal {
         /// The earlier one.
         earlier: Exposed,
     },
+    /// An edge leads to before where the block says that it may.
+    Order(BlockId),
     /// The certificate has no set for the block, or that lacks what arrives on an edge.
     Missing(BlockId),
 }
@@ -31,8 +34,12 @@ pub enum Refusal {
 ///
 /// Two that may, or the first block of which the certificate does not say all.
 pub fn check(code: &Code, certificate: &Certificate) -> Result<(), Refusal> {
-    let mut state = State::new(code);
+    let bytes = Bytes::new(code);
+    let mut state = State::new(code, &bytes);
     for (id, block) in code.blocks.with_ids() {
+        if block.first_after > id {
+            return Err(Refusal::Order(id));
+        }
         let claimed = certificate.blocks.get(id).ok_or(Refusal::Missing(id))?;
         state.begin(block, claimed.iter().cloned());
         for (i, instr) in block.instrs.iter().enumerate() {
@@ -48,10 +55,13 @@ pub fn check(code: &Code, certificate: &Certificate) -> Result<(), Refusal> {
         }
         let left = state.finish();
         for edge in &block.edges {
+            if code.blocks[edge.to].first_after < block.first_after {
+                return Err(Refusal::Order(id));
+            }
             let claimed = certificate.blocks.get(edge.to).ok_or(Refusal::Missing(edge.to))?;
             let mut arriving = left
                 .iter()
-                .filter_map(|pending| follow(code, block, edge, pending));
+                .filter_map(|pending| follow(code, &bytes, block, edge, pending));
             if !arriving.all(|pending| claimed.contains(&pending) || claimed.contains(&lost(pending))) {
                 return Err(Refusal::Missing(edge.to));
             }

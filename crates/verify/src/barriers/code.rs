@@ -56,6 +56,8 @@ pub struct Block {
     pub edges: Vec<Edge>,
     /// The number of loops around.
     pub depth: usize,
+    /// No block before this one comes after the block: it is itself, or the first one of the outermost loop around.
+    pub first_after: BlockId,
     /// Who comes by.
     pub threads: Threads,
 }

@@ -3,6 +3,7 @@
 //! What is pending is handed from block to block until nothing new arrives anywhere. What happens to it does not depend on what else is
 //! pending, so a block runs with what is new alone.
 
+use super::bytes::Bytes;
 use super::certificate::{Certificate, Pending};
 use super::check::lost;
 use super::code::{BlockId, ClassId, Code};
@@ -25,7 +26,8 @@ pub fn infer(code: &Code) -> Certificate {
     let mut fresh: IndexVec<BlockId, Vec<Pending>> = IndexVec::filled(Vec::new(), blocks);
     let mut has_run = IndexVec::filled(false, blocks);
     let mut work: BTreeSet<BlockId> = code.blocks.ids().collect();
-    let mut state = State::new(code);
+    let bytes = Bytes::new(code);
+    let mut state = State::new(code, &bytes);
     while let Some(id) = work.pop_first() {
         let block = &code.blocks[id];
         state.begin(block, std::mem::take(&mut fresh[id]));
@@ -41,7 +43,7 @@ pub fn infer(code: &Code) -> Certificate {
         for edge in &block.edges {
             for pending in left
                 .iter()
-                .filter_map(|pending| follow(code, block, edge, pending))
+                .filter_map(|pending| follow(code, &bytes, block, edge, pending))
             {
                 let pending = match &pending {
                     Pending::InFlight(flight) if !certificate.blocks[edge.to].contains(&pending) => {

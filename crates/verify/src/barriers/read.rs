@@ -67,6 +67,8 @@ struct Reader<'c, 'b> {
     /// The block that is being read.
     at: BlockId,
     in_loop: Option<LoopId>,
+    /// The first block of the outermost loop around.
+    outermost: Option<BlockId>,
     threads: Threads,
     /// Which threads come by.
     mask: Mask,
@@ -87,6 +89,7 @@ pub fn read<'c>(function: Op<'c>, around_barriers: &AroundBarriers<'c>) -> Optio
         around_barriers,
         at: BlockId(0),
         in_loop: None,
+        outermost: None,
         threads: Threads {
             warps,
             ..Threads::default()
@@ -153,10 +156,18 @@ impl<'c> Reader<'c, '_> {
         let block = Block {
             depth: self.in_loop.map_or(0, |inner| loops[inner].depth + 1),
             threads: self.threads,
+            first_after: BlockId(self.out.code.blocks.len()),
             ..Block::default()
         };
         self.out.ops.push(Vec::new());
-        self.out.code.blocks.push(block)
+        let id = self.out.code.blocks.push(block);
+        if self.in_loop.is_some() {
+            let first = *self.outermost.get_or_insert(id);
+            self.out.code.blocks[id].first_after = first;
+        } else {
+            self.outermost = None;
+        }
+        id
     }
 
     fn connect(&mut self, from: BlockId, to: BlockId, kind: EdgeKind, bindings: Vec<(Token, Token)>) {

@@ -1,16 +1,19 @@
 //! What is pending at a point of the code, and what instructions and edges do to it.
 
+use super::bytes::{ByBytes, Bytes};
 use super::certificate::{Exposed, InFlight, Issuer, Pending};
 use super::code::{ALL_WARPS, Block, ClassId, Code, Edge, EdgeKind, Instr, Issue, Threads, Token};
-use async_overlap::{BufferId, Conflict, Distance, Loop, overlap};
-use rustc_hash::{FxHashMap, FxHashSet};
+use async_overlap::{Conflict, Distance, Loop, overlap};
+use rustc_hash::FxHashMap;
 
 /// What is pending.
 pub(super) struct State<'a> {
     code: &'a Code,
-    /// What is over, by buffer.
-    exposed: FxHashMap<BufferId, FxHashSet<Exposed>>,
+    /// What is over.
+    exposed: ByBytes<'a>,
     in_flight: Vec<InFlight>,
+    /// True if something in flight may have been awaited by some warps and not by others.
+    some_know: bool,
     /// Which classes of accesses may meet, at a distance.
     known: FxHashMap<(ClassId, ClassId, Distance), bool>,
 }
@@ -33,10 +36,11 @@ enum Completion {
 }
 
 impl<'a> State<'a> {
-    pub fn new(code: &'a Code) -> Self {
+    pub fn new(code: &'a Code, bytes: &'a Bytes) -> Self {
         Self {
             code,
-            exposed: FxHashMap::default(),
+            exposed: ByBytes::new(code, bytes),
+            some_know: false,
             in_flight: Vec::new(),
             known: FxHashMap::default(),
         }
@@ -46,27 +50,27 @@ impl<'a> State<'a> {
     pub fn begin(&mut self, block: &Block, pending: impl IntoIterator<Item = Pending>) {
         self.exposed.clear();
         self.in_flight.clear();
+        self.some_know = false;
         for pending in pending {
             match pending {
-                Pending::Exposed(exposed) => self.expose(exposed),
-                Pending::InFlight(flight) => self.in_flight.extend(split(flight, block.threads.warps)),
+                Pending::Exposed(exposed) => self.exposed.insert(exposed),
+                Pending::InFlight(flight) => {
+                    self.some_know |= exposed_to_others(&flight).is_some();
+                    self.in_flight.extend(split(flight, block.threads.warps));
+                }
             }
         }
     }
 
     /// All that is pending at the end of a block.
     pub fn finish(&mut self) -> Vec<Pending> {
-        let exposed = self.exposed.drain().flat_map(|(_, exposed)| exposed);
+        let exposed = self.exposed.take();
         let in_flight = self.in_flight.drain(..);
         exposed
+            .into_iter()
             .map(Pending::Exposed)
             .chain(in_flight.map(Pending::InFlight))
             .collect()
-    }
-
-    fn expose(&mut self, exposed: Exposed) {
-        let buffer = self.code.classes[exposed.class].footprint.buffer;
-        self.exposed.entry(buffer).or_default().insert(exposed);
     }
 
     /// Checks that nothing is pending that `instr` has to come after.
@@ -83,9 +87,13 @@ impl<'a> State<'a> {
 
     /// Returns an error if an access of `class`, in `block`, meets something that is pending.
     fn meets(&mut self, block: &Block, class: ClassId) -> Result<(), Meeting> {
-        let buffer = self.code.classes[class].footprint.buffer;
-        let awaited_by_some = self.in_flight.iter().filter_map(exposed_to_others);
-        let over = self.exposed.get(&buffer).into_iter().flatten().copied();
+        let in_flight = if self.some_know {
+            self.in_flight.as_slice()
+        } else {
+            &[]
+        };
+        let over = self.exposed.near(class);
+        let awaited_by_some = in_flight.iter().filter_map(exposed_to_others);
         for earlier in over.chain(awaited_by_some) {
             let is_looked_at = !earlier.is_inside && earlier.unordered & block.threads.warps != 0;
             if is_looked_at && may_meet(self.code, &mut self.known, &earlier, class) {
@@ -101,7 +109,7 @@ impl<'a> State<'a> {
         match instr {
             Instr::Access(classes) => {
                 for &class in classes {
-                    self.expose(Exposed {
+                    self.exposed.insert(Exposed {
                         class,
                         distance: Distance::none(block.depth),
                         unordered: ALL_WARPS,
@@ -134,12 +142,11 @@ impl<'a> State<'a> {
 
     /// Orders what `warps` did themselves with what they will do.
     fn order(&mut self, warps: u32) {
-        for exposed in self.exposed.values_mut() {
-            let ordered = exposed.drain().map(|exposed| Exposed {
-                unordered: unordered_after(warps, exposed.by, exposed.unordered),
-                ..exposed
-            });
-            *exposed = ordered.filter(|exposed| exposed.unordered != 0).collect();
+        for exposed in self.exposed.take() {
+            let unordered = unordered_after(warps, exposed.by, exposed.unordered);
+            if unordered != 0 {
+                self.exposed.insert(Exposed { unordered, ..exposed });
+            }
         }
         for flight in &mut self.in_flight {
             if let Issuer::Block { waiting, by, .. } = &mut flight.issuer
@@ -185,6 +192,7 @@ impl<'a> State<'a> {
             // Who awaits it sees it. It is exposed to the others, until they do, too.
             *waiting &= !threads.warps;
             (*by, *is_inside) = (threads.warps, threads.apart);
+            self.some_know = true;
             if *waiting != 0 && threads.warps != 0 {
                 self.in_flight.push(flight);
             }
@@ -194,7 +202,7 @@ impl<'a> State<'a> {
             Issuer::Block { .. } if threads.whole => threads.warps,
             _ => 0,
         };
-        self.expose(Exposed {
+        self.exposed.insert(Exposed {
             class: flight.class,
             distance: flight.distance,
             unordered: ALL_WARPS & !known_to,
@@ -353,8 +361,19 @@ fn set(tokens: &mut Vec<Token>, token: Token, stands: bool) {
     }
 }
 
-/// What `pending`, at the end of `block`, is where `edge` leads; `None` if the edge is not taken then.
-pub(super) fn follow(code: &Code, block: &Block, edge: &Edge, pending: &Pending) -> Option<Pending> {
+/// What `pending`, at the end of `block`, is where `edge` leads; `None` if the edge is not taken then, or if nothing comes that it could
+/// meet.
+pub(super) fn follow(
+    code: &Code,
+    bytes: &Bytes,
+    block: &Block,
+    edge: &Edge,
+    pending: &Pending,
+) -> Option<Pending> {
+    let (Pending::Exposed(Exposed { class, .. }) | Pending::InFlight(InFlight { class, .. })) = pending;
+    if !bytes.may_meet_something(*class, code.blocks[edge.to].first_after) {
+        return None;
+    }
     let stays_inside = code.blocks[edge.to].threads.apart;
     Some(match pending {
         Pending::Exposed(exposed) => Pending::Exposed(Exposed {
