@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod bounds;
 mod distance;
 mod footprint;
 pub mod ids;
@@ -15,6 +16,7 @@ mod offset;
 mod overlap;
 mod value_set;
 
+pub use bounds::bounds;
 pub use distance::{Distance, MAX_DEPTH};
 pub use footprint::{Footprint, ThreadBytes};
 pub use iterations::count_iterations;

@@ -21,12 +21,14 @@ use crate::analysis::thread_values::MAX_THREADS;
 use crate::analysis::warps::barrier_of_warps;
 use crate::utils::block_wide::barrier;
 use crate::utils::tokens;
+use crate::utils::verify_result::{VERIFY_RESULT, check_barriers};
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{block_size, is_barrier, is_kernel};
 use async_mlir::ir::{Op, Walk};
 use async_mlir::names::{attr, nvgpu, nvvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_verify::barriers::AroundBarriers;
 use rustc_hash::FxHashSet;
 use tokenflow::barriers::{Action, Placement, StepId, place};
 
@@ -48,6 +50,7 @@ impl Pass for InsertBarriers {
                 false,
                 "emit remarks that say which accesses each barrier is for",
             ),
+            VERIFY_RESULT,
         ],
         dependent_dialects: &[GPUX, Dialect::GPU],
         statistics: &[
@@ -67,7 +70,11 @@ impl Pass for InsertBarriers {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let around_barriers = cx.bool(VERIFY_RESULT.name).then(|| AroundBarriers::of(function));
         let derived = derive(function, cx.bool("keep-barriers"), cx.bool("explain"), None)?;
+        if let Some(around_barriers) = around_barriers.filter(|_| derived.is_done) {
+            check_barriers(function, &around_barriers)?;
+        }
         cx.count("inserted", derived.inserted as u64);
         cx.count("dropped", derived.dropped as u64);
         Ok(())
@@ -79,6 +86,8 @@ impl Pass for InsertBarriers {
 pub(crate) struct Derived {
     inserted: usize,
     dropped: usize,
+    /// False if the function stays as it is.
+    pub is_done: bool,
 }
 
 /// Derives the barriers of `function` anew; with `keep`, those that it has stay. `dropped` is for a pass that has rewritten the
@@ -121,6 +130,7 @@ pub(crate) fn derive<'c>(
     let derived = Derived {
         inserted,
         dropped: dropped.unwrap_or(0) + gone.len(),
+        is_done: true,
     };
     if inserted + derived.dropped > 0 {
         explain::summary(function, inserted, derived.dropped, kept.len());

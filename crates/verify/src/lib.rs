@@ -3,5 +3,6 @@
 //! Nothing here knows how an answer was found: no code is shared with `tokenflow`, which finds it, nor with the passes.
 #![forbid(unsafe_code)]
 
+pub mod barriers;
 pub mod groups;
 pub mod references;

@@ -7,6 +7,7 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Text, Value};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError, request_reproducer};
+use async_verify::barriers;
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
@@ -131,6 +132,38 @@ pub(crate) fn check_references<'c>(
             }
             advise(error, op)
         })
+}
+
+/// Checks that barriers lie between all accesses of the workgroup's memory in `function` that meet. Before the pass wrote it, barriers were
+/// in `around_barriers`.
+pub(crate) fn check_barriers<'c>(
+    function: Op<'c>,
+    around_barriers: &barriers::AroundBarriers<'c>,
+) -> Result<(), PassError<'c>> {
+    let Some(reading) = barriers::read(function, around_barriers) else {
+        let message = "has branches between blocks, so that the check of what was written can't read it";
+        return Err(advise(PassError::new(function, message), function));
+    };
+    let certificate = barriers::infer(&reading.code);
+    let Err(refusal) = barriers::check(&reading.code, &certificate) else {
+        return Ok(());
+    };
+    if let barriers::Refusal::Unordered {
+        block,
+        instr,
+        earlier,
+        ..
+    } = refusal
+        && let Some(later) = reading.op(block, instr)
+        && let Some(first) = reading.last_before(earlier.class, (block, instr))
+    {
+        let message = "accesses memory of the workgroup that another thread may have accessed with no barrier between, says the check of \
+                       what was written";
+        let error = PassError::new(later, message).note(first, "the earlier access");
+        return Err(advise(error, later));
+    }
+    let message = format!("the check of what was written failed: {refusal:?}");
+    Err(advise(PassError::new(function.location(), message), function))
 }
 
 /// Says what to do about `error`, the check's at `op`, and has the input kept.

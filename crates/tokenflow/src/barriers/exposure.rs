@@ -180,10 +180,13 @@ impl<'k> Exposure<'k> {
     fn check(&self, round: &mut Round, at: StepId, mut batch: Batch) -> Batch {
         let here = self.kernel.steps[at].warps.may;
         for access in self.kernel.steps[at].action.starts() {
+            // What no barrier could come between here may be separated from what comes later.
+            let mut inseparable: FxHashSet<Exposed> = FxHashSet::default();
             loop {
                 let conflicts = |exposed: &Exposed, trail: usize| {
                     let first = round.trails[trail].access;
                     exposed.warps & here != 0
+                        && !inseparable.contains(exposed)
                         && self.relation.conflict(first, access, exposed.distance) != Conflict::None
                 };
                 let found = batch
@@ -194,11 +197,12 @@ impl<'k> Exposure<'k> {
                 let Some((&exposed, &(trail, _))) = found.max_by_key(latest) else {
                     break;
                 };
-                batch.remove(&exposed);
                 let places = self.places(&round.trails, trail, at);
                 if places.is_empty() {
+                    inseparable.insert(exposed);
                     continue;
                 }
+                batch.remove(&exposed);
                 let origin = origin(&round.trails, trail);
                 let violation = UnseparatedConflict {
                     from: (origin.step, origin.access),

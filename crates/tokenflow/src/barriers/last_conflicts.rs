@@ -8,7 +8,7 @@
 use super::conflict_relation::ConflictRelation;
 use super::graph::{AccessKind, BufferId, Kernel, StepId};
 use crate::ids::IndexVec;
-use async_overlap::{Footprint, Offset, Symbol, ThreadBytes};
+use async_overlap::bounds;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -70,7 +70,7 @@ fn last_conflicts(kernel: &Kernel, relation: &ConflictRelation) -> FxHashMap<u32
     for (id, access) in kernel.accesses.with_ids() {
         let number = relation.class(id);
         let is_new = *seen.entry(number).or_insert(id) == id;
-        if let Some(bytes) = range_of(kernel, &access.footprint).filter(|_| is_new) {
+        if let Some(bytes) = bounds(&kernel.loops, &access.footprint).filter(|_| is_new) {
             buffers[access.footprint.buffer].push(Class {
                 number,
                 kind: access.kind,
@@ -116,48 +116,6 @@ fn in_buffer(classes: &[Class]) -> Vec<(u32, StepId)> {
         .iter()
         .filter_map(|class| Some((class.number, last(class)?)))
         .collect()
-}
-
-/// The bytes that an access may touch, in whatever iteration; `None` if there are none.
-fn range_of(kernel: &Kernel, footprint: &Footprint) -> Option<Range<i64>> {
-    let mut all = i64::MIN..i64::MAX;
-    for (bytes, offset) in footprint.sets() {
-        let Some(bytes) = bytes else { continue };
-        let range = range_of_set(kernel, bytes, offset)?;
-        all = all.start.max(range.start)..all.end.min(range.end);
-    }
-    (all.start < all.end).then_some(all)
-}
-
-/// The same, of one set of bytes.
-fn range_of_set(kernel: &Kernel, bytes: &ThreadBytes, offset: &Offset) -> Option<Range<i64>> {
-    let Range { mut start, mut end } = bytes.bounds();
-    if start == end {
-        return None;
-    }
-    start = start.saturating_add(offset.constant);
-    end = end.saturating_add(offset.constant);
-    for (coefficient, symbol) in &offset.terms {
-        let (least, most) = match symbol {
-            Symbol::Iteration(of) => {
-                let trips = kernel.loops[*of].max_trips;
-                let last = trips.map(|trips| i64::try_from(trips.saturating_sub(1)).unwrap_or(i64::MAX));
-                (0, last.unwrap_or(i64::MAX))
-            }
-            Symbol::Periodic { values, .. } | Symbol::Lookup { values, .. } => {
-                (values.iter().copied().min()?, values.iter().copied().max()?)
-            }
-            Symbol::Rotation { modulus, .. } | Symbol::Remainder { modulus, .. } => (0, modulus - 1),
-            Symbol::Value(..) => (i64::MIN, i64::MAX),
-        };
-        let (a, b) = (
-            least.saturating_mul(*coefficient),
-            most.saturating_mul(*coefficient),
-        );
-        start = start.saturating_add(a.min(b));
-        end = end.saturating_add(a.max(b));
-    }
-    Some(start..end)
 }
 
 /// The latest step that was noted for each of so many parts, and for ranges of them: a segment tree.
