@@ -1,0 +1,338 @@
+//! The mbarrier of a slot, and what instructions do to it.
+//!
+//! The rules are those of the PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier". A phase counts pending arrivals,
+//! and the bytes that are expected less those that loads have completed. It is complete when both are 0, and the next one begins.
+//!
+//! An account says where the thread is that executes the code: in which phase, how many arrivals are pending, and the *debt*, which is the
+//! bytes expected less those of the loads that were issued. Once the last arrival is done, the phase may be complete, and is after a wait.
+//! `proofs/` has these rules, with a proof, for one thread. Two more things are about the others:
+//!
+//! - They may be *at the wait* for the last phase while this thread goes on. If the next phase were complete by then, its parity would be
+//!   that of the phase before, and they would never pass.
+//! - They may not *know* that phases are complete for which only the thread that issues has waited. If they waited for the next one, they
+//!   might take an older phase for it, which has the same parity.
+
+use super::code::Who;
+use std::fmt;
+
+/// The bytes that a phase may expect at most (PTX ISA, "tx-count").
+const MOST_BYTES: i64 = (1 << 20) - 1;
+
+/// The arrivals that a phase may count at most (PTX ISA, `mbarrier.init`).
+const MOST_ARRIVALS: i64 = (1 << 20) - 1;
+
+/// Whether threads may still be at their wait for the last phase.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum AtWait {
+    /// All have passed it.
+    No,
+    /// All have passed it once the thread that issues has waited for those who gather.
+    Gathering,
+    /// They may.
+    Yes,
+}
+
+/// A mbarrier.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Slot {
+    /// The arrivals of each phase; 0 if it is not initialized.
+    count: i64,
+    pending: i64,
+    debt: i64,
+    /// The parity of the phase that it is in, or that was armed and not waited for.
+    parity: bool,
+    at_wait: AtWait,
+    /// The number of last phases that are complete, as only the thread that issues knows.
+    unknown_phases: u8,
+    /// True if the other threads may find the mbarrier not initialized.
+    is_new: bool,
+    /// True if the asynchronous proxy may find it not initialized.
+    is_unfenced: bool,
+    /// True if all threads have arrived for the last phase.
+    all_arrived: bool,
+    /// How many times threads have gathered since the last time that the last phase, as it was armed, came after.
+    age: u8,
+}
+
+/// A mbarrier without an initialization.
+pub const NOT_INITIALIZED: Slot = Slot {
+    count: 0,
+    pending: 0,
+    debt: 0,
+    parity: false,
+    at_wait: AtWait::No,
+    unknown_phases: 0,
+    is_new: false,
+    is_unfenced: false,
+    all_arrived: false,
+    age: 0,
+};
+
+/// A rule that is broken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The slot is not known, or there is none of this number.
+    Slot,
+    /// A parity, a count or a number of bytes is not known.
+    Number,
+    /// The mbarrier is not initialized, or threads may not see that it is.
+    NotInitialized,
+    /// The mbarrier is initialized already.
+    Initialized,
+    /// A phase counts no arrival, or too many.
+    Count,
+    /// The phase has all its arrivals, and may be complete or not.
+    Armed,
+    /// The phase has fewer pending arrivals than arrive.
+    TooManyArrivals,
+    /// More bytes arrive than are expected.
+    Unexpected,
+    /// More bytes are expected than can be.
+    TooManyBytes,
+    /// Threads may be waiting for the last phase.
+    AtWait,
+    /// The phase that is waited for may not be complete ever.
+    Never,
+    /// The phase before the one that is waited for may not be complete yet.
+    TooEarly,
+    /// The phase after the one that is waited for may be complete.
+    TooLate,
+    /// The mbarrier is in use.
+    InUse,
+    /// A load of a token may not have landed.
+    InFlight,
+    /// A wait for all threads is for others than those that have come last.
+    Gathered,
+    /// There are too many states to look at.
+    TooMany,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Slot => "uses a mbarrier of which it is not known which one it is",
+            Self::Number => "uses a parity, a count or a number of bytes that is not known",
+            Self::NotInitialized => "uses a mbarrier that may not be initialized",
+            Self::Initialized => "initializes a mbarrier that is initialized already",
+            Self::Count => "initializes a mbarrier for a number of arrivals that can't be",
+            Self::Armed => "arms a mbarrier whose last phase may not be complete",
+            Self::TooManyArrivals => "arrives more often than the mbarrier counts",
+            Self::Unexpected => "has a load complete more bytes than the mbarrier expects",
+            Self::TooManyBytes => "expects more bytes than a mbarrier can count",
+            Self::AtWait => "arms a mbarrier while threads may still wait for its last phase",
+            Self::Never => "waits for a phase that may never be complete",
+            Self::TooEarly => "waits for a phase before the one before it is complete",
+            Self::TooLate => "waits for a phase when the next one may be complete",
+            Self::InUse => "leaves a mbarrier in use",
+            Self::InFlight => "is reached while a load that it awaits may be in flight",
+            Self::Gathered => "waits for others than those threads that have arrived last",
+            Self::TooMany => "has mbarriers with more states than can be looked at",
+        })
+    }
+}
+
+/// What a wait is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waited {
+    /// True if no load of the slot is in flight, as all who wait know.
+    pub landed: bool,
+    /// How many times threads have gathered since the phase was armed.
+    pub age: u8,
+}
+
+impl Slot {
+    fn is_initialized(&self) -> Result<(), Fault> {
+        if self.count == 0 {
+            return Err(Fault::NotInitialized);
+        }
+        Ok(())
+    }
+
+    /// Returns true if all arrivals of the phase are done, so that it is over at some time.
+    fn is_armed(&self) -> bool {
+        self.pending == 0
+    }
+
+    /// Begins the next phase: the last one is complete.
+    fn advance(&mut self) {
+        self.parity = !self.parity;
+        self.pending = self.count;
+    }
+
+    /// `mbarrier.init`.
+    pub fn init(&mut self, count: i64, threads: i64) -> Result<(), Fault> {
+        if self.count != 0 {
+            return Err(Fault::Initialized);
+        }
+        if count < 1 || count > MOST_ARRIVALS && count != threads {
+            return Err(Fault::Count);
+        }
+        *self = Self {
+            count,
+            pending: count,
+            is_new: true,
+            is_unfenced: true,
+            age: u8::MAX,
+            ..NOT_INITIALIZED
+        };
+        Ok(())
+    }
+
+    /// `mbarrier.inval`.
+    pub fn inval(&mut self) -> Result<(), Fault> {
+        self.is_initialized()?;
+        if self.is_in_flight() || self.at_wait != AtWait::No || self.unknown_phases > 0 {
+            return Err(Fault::InUse);
+        }
+        *self = NOT_INITIALIZED;
+        Ok(())
+    }
+
+    /// Returns true if there may be loads in flight, or arrivals that nobody waits for.
+    pub fn is_in_flight(&self) -> bool {
+        self.pending != self.count || self.debt != 0
+    }
+
+    /// `mbarrier.expect_tx`.
+    pub fn expect(&mut self, bytes: i64) -> Result<(), Fault> {
+        self.is_initialized()?;
+        if self.is_armed() {
+            return Err(Fault::Armed);
+        }
+        if !(0..=MOST_BYTES).contains(&bytes) || self.debt + bytes > MOST_BYTES {
+            return Err(Fault::TooManyBytes);
+        }
+        self.debt += bytes;
+        Ok(())
+    }
+
+    /// A load that completes `bytes`.
+    pub fn load(&mut self, bytes: i64) -> Result<(), Fault> {
+        self.is_initialized()?;
+        if self.is_unfenced {
+            return Err(Fault::NotInitialized);
+        }
+        // Bytes that nobody expects could complete a phase while others are in flight.
+        if self.is_armed() && self.debt < bytes {
+            return Err(Fault::Unexpected);
+        }
+        if self.debt - bytes < -MOST_BYTES {
+            return Err(Fault::TooManyBytes);
+        }
+        self.debt -= bytes;
+        Ok(())
+    }
+
+    /// `mbarrier.arrive` by one thread, or by all `threads`. `gathered` says how often threads have gathered since those times that the
+    /// thread that issues knows to be over.
+    pub fn arrive(&mut self, by: Who, threads: i64, gathered: u8) -> Result<(), Fault> {
+        self.is_initialized()?;
+        if self.is_armed() {
+            return Err(Fault::Armed);
+        }
+        let arrivals = match by {
+            Who::All if self.is_new => return Err(Fault::NotInitialized),
+            // Who is too far ahead would arrive for those who are behind.
+            Who::All if self.unknown_phases > 0 => return Err(Fault::TooEarly),
+            Who::All => {
+                // No thread is at an older wait once it has arrived.
+                self.at_wait = AtWait::No;
+                self.age = 0;
+                threads
+            }
+            Who::Issuer => {
+                self.age = gathered;
+                1
+            }
+        };
+        if self.pending < arrivals {
+            return Err(Fault::TooManyArrivals);
+        }
+        if self.pending == self.count {
+            self.all_arrived = false;
+        }
+        self.all_arrived |= by == Who::All;
+        self.pending -= arrivals;
+        if self.is_armed() && self.debt < 0 {
+            return Err(Fault::Unexpected);
+        }
+        if self.is_armed() && self.at_wait != AtWait::No {
+            return Err(Fault::AtWait);
+        }
+        Ok(())
+    }
+
+    /// A wait for the phase that has `parity`.
+    pub fn wait(&mut self, parity: bool, by: Who) -> Result<Waited, Fault> {
+        self.is_initialized()?;
+        if by == Who::All && self.is_new {
+            return Err(Fault::NotInitialized);
+        }
+        let is_last = parity != self.parity;
+        match (self.is_armed(), is_last) {
+            (true, true) => return Err(Fault::TooLate),
+            (false, false) => return Err(Fault::Never),
+            (true, false) if self.debt != 0 => return Err(Fault::Never),
+            (true, false) => {
+                if by == Who::All && self.unknown_phases > 0 {
+                    return Err(Fault::TooEarly);
+                }
+                self.advance();
+                self.unknown_phases = (self.unknown_phases + u8::from(by == Who::Issuer)).min(2);
+            }
+            (false, true) if by == Who::All => {
+                // They have arrived for the phase that only one thread knows to be over: they don't take an older one for it.
+                let have_arrived = self.unknown_phases == 1 && self.all_arrived;
+                if self.unknown_phases > 0 && !have_arrived {
+                    return Err(Fault::TooEarly);
+                }
+                self.unknown_phases = 0;
+            }
+            (false, true) => {}
+        }
+        if by == Who::All {
+            self.at_wait = AtWait::Yes;
+        }
+        Ok(Waited {
+            landed: self.unknown_phases == 0,
+            age: self.age,
+        })
+    }
+
+    /// A barrier of all threads. Returns true if it tells them that loads have landed.
+    pub fn barrier(&mut self) -> bool {
+        self.at_wait = AtWait::No;
+        self.is_new = false;
+        std::mem::replace(&mut self.unknown_phases, 0) > 0
+    }
+
+    /// A fence after initializations.
+    pub fn init_fence(&mut self) {
+        self.is_unfenced = false;
+    }
+
+    /// All threads arrive where they gather.
+    pub fn gather(&mut self) {
+        self.age = self.age.saturating_add(1);
+        if self.at_wait == AtWait::Yes {
+            self.at_wait = AtWait::Gathering;
+        }
+    }
+
+    /// The thread that issues has waited for those who gather.
+    pub fn gathered(&mut self) {
+        if self.at_wait == AtWait::Gathering {
+            self.at_wait = AtWait::No;
+        }
+    }
+
+    /// All threads learn that all but the last `ages` times they have gathered are over.
+    pub fn learn(&mut self, ages: u8) {
+        if self.all_arrived && self.age >= ages && self.count != 0 {
+            if self.is_armed() && self.debt == 0 {
+                self.advance();
+            }
+            self.unknown_phases = 0;
+        }
+    }
+}
