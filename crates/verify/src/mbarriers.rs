@@ -11,9 +11,13 @@ pub mod code;
 pub mod explore;
 pub mod int;
 pub mod liveness;
+pub mod read;
 pub mod slot;
 pub mod state;
+pub mod verify;
 
 pub use code::Code;
 pub use explore::{Outcome, Refusal, check};
+pub use read::Written;
 pub use slot::Fault;
+pub use verify::{Failure, verify};

@@ -9,6 +9,7 @@ use async_mlir::pass::{OptionInfo, PassError};
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
+use async_verify::mbarriers;
 
 /// The option that turns the check off.
 pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
@@ -74,6 +75,24 @@ pub(crate) fn check_nvgpu_waits<'c>(
         role,
     };
     check_groups(function, vocabulary).map(|_| ())
+}
+
+/// Checks that every phase of the mbarriers that `rings` create is waited for as it should be in `function`, where each of `loads`, which are
+/// in token form, stands beside the load that is issued for it.
+pub(crate) fn check_mbarriers<'c>(
+    function: Op<'c>,
+    rings: &[Op<'c>],
+    loads: &[Op<'c>],
+) -> Result<(), PassError<'c>> {
+    let written = mbarriers::Written {
+        function,
+        rings,
+        loads,
+    };
+    mbarriers::verify(&written).map_err(|failure| {
+        let message = format!("{}, says the check of what was written", failure.what);
+        PassError::new(failure.op, message).note(failure.op, ADVICE)
+    })
 }
 
 fn check_groups<'c>(
