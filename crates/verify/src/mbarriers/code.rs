@@ -48,6 +48,8 @@ pub struct Code {
     pub depth: u32,
     /// How many threads the block has, or [`SOME_THREADS`].
     pub threads: i64,
+    /// How many times threads may gather before it is not told apart any more: as often as the ring at which they do has mbarriers.
+    pub most_gathers: u8,
     /// The number of variables.
     pub vars: u32,
     /// The number of tokens.

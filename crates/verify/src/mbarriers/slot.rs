@@ -159,8 +159,8 @@ impl Slot {
         self.pending = self.count;
     }
 
-    /// `mbarrier.init`.
-    pub fn init(&mut self, count: i64, threads: i64) -> Result<(), Fault> {
+    /// `mbarrier.init`. Nothing is known after more than `most` times threads have gathered.
+    pub fn init(&mut self, count: i64, threads: i64, most: u8) -> Result<(), Fault> {
         if self.count != 0 {
             return Err(Fault::Initialized);
         }
@@ -172,7 +172,7 @@ impl Slot {
             pending: count,
             is_new: true,
             is_unfenced: true,
-            age: u8::MAX,
+            age: most,
             ..NOT_INITIALIZED
         };
         Ok(())
@@ -311,9 +311,9 @@ impl Slot {
         self.is_unfenced = false;
     }
 
-    /// All threads arrive where they gather.
-    pub fn gather(&mut self) {
-        self.age = self.age.saturating_add(1);
+    /// All threads arrive where they gather; more than `most` times are not told apart.
+    pub fn gather(&mut self, most: u8) {
+        self.age = self.age.saturating_add(1).min(most);
         if self.at_wait == AtWait::Yes {
             self.at_wait = AtWait::Gathering;
         }

@@ -34,6 +34,7 @@ pub struct State {
     /// What the last instruction waited for.
     pub waited: Option<Waited>,
     threads: i64,
+    most_gathers: u8,
 }
 
 impl State {
@@ -49,6 +50,7 @@ impl State {
             gathered: 0,
             waited: None,
             threads: code.threads,
+            most_gathers: code.most_gathers,
         }
     }
 
@@ -130,8 +132,8 @@ impl State {
     pub fn run(&mut self, instr: Instr, code: &Code) -> Result<(), Fault> {
         match instr {
             Instr::Init { slot, count } => {
-                let (count, threads) = (self.number(count)?, self.threads);
-                self.slot(slot)?.init(count, threads)?;
+                let (count, threads, most) = (self.number(count)?, self.threads, self.most_gathers);
+                self.slot(slot)?.init(count, threads, most)?;
             }
             Instr::InitFence => self.slots.iter_mut().for_each(Slot::init_fence),
             Instr::Inval { slot } => self.slot(slot)?.inval()?,
@@ -154,8 +156,9 @@ impl State {
                 }
             }
             Instr::Gather => {
-                self.gathered = self.gathered.saturating_add(1);
-                self.slots.iter_mut().for_each(Slot::gather);
+                let most = self.most_gathers;
+                self.gathered = self.gathered.saturating_add(1).min(most);
+                self.slots.iter_mut().for_each(|slot| slot.gather(most));
             }
             Instr::Gathered => {
                 self.gathered = 0;
@@ -164,7 +167,7 @@ impl State {
             Instr::Learn(ages) => {
                 let ages = u8::try_from(ages).unwrap_or(u8::MAX);
                 // So old is what nothing is known of.
-                if ages < u8::MAX {
+                if ages < self.most_gathers {
                     self.slots.iter_mut().for_each(|slot| slot.learn(ages));
                 }
             }
@@ -192,13 +195,13 @@ impl State {
     }
 
     fn arrive(&mut self, slot: Operand, by: Who) -> Result<(), Fault> {
-        let (threads, gathered) = (self.threads, self.gathered);
+        let (threads, gathered, most) = (self.threads, self.gathered, self.most_gathers);
         let place = self.place(slot)?;
         self.slots[place].arrive(by, threads, gathered)?;
         if by == Who::All {
             for (other, slot) in self.slots.iter_mut().enumerate() {
                 if other != place {
-                    slot.gather();
+                    slot.gather(most);
                 }
             }
         }

@@ -44,6 +44,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
             code: Code {
                 depth,
                 threads: threads.unwrap_or(SOME_THREADS),
+                most_gathers: u8::try_from(slice.index.num_gathering).unwrap_or(u8::MAX),
                 vars: slice.num_vars,
                 tokens: u32::try_from(slice.tokens.len()).unwrap_or(u32::MAX),
                 ..Code::default()

@@ -7,6 +7,7 @@ use async_mlir::control_flow::EdgeTarget;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op};
 use async_mlir::names::{nvgpu, nvvm, scf};
+use async_mlir::nvgpu::mbarriers;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,6 +35,8 @@ pub struct Index<'c> {
     /// Places where all threads arrive, and where the one that issues waits for them.
     pub(super) gathers: Vec<Op<'c>>,
     pub(super) gathered: Vec<Op<'c>>,
+    /// How many mbarriers they gather at.
+    pub(super) num_gathering: u32,
     flows: RefCell<FxHashMap<Op<'c>, Option<Rc<Flow<'c>>>>>,
     by_issuer: RefCell<FxHashMap<Op<'c>, bool>>,
 }
@@ -53,6 +56,7 @@ impl<'c> Index<'c> {
             bounds: FxHashSet::default(),
             gathers: Vec::new(),
             gathered: Vec::new(),
+            num_gathering: 0,
             flows: RefCell::default(),
             by_issuer: RefCell::default(),
         };
@@ -201,6 +205,7 @@ impl<'c> Index<'c> {
             return;
         }
         self.gathers = gathers;
+        self.num_gathering = mbarriers(create.result(0).ty()).unwrap_or(0);
         let waits = users
             .into_iter()
             .filter(|op| op.is(nvgpu::MBARRIER_TRY_WAIT_PARITY) && self.is_by_issuer(*op));
