@@ -162,9 +162,8 @@ impl Pass for TokensToMbarriers {
         cx.count("phases", plan.phases.len() as u64);
         cx.count("barriers", plan.rendezvous.len() as u64);
         let written = emit::emit(op, read, &plan, war, issuer)?;
-        // What threads of different roles do can't be checked yet.
-        if cx.bool(VERIFY_RESULT.name) && roles.is_none() {
-            check_mbarriers(op, &written.rings, &written.loads)?;
+        if cx.bool(VERIFY_RESULT.name) {
+            check_mbarriers(op, &written.rings, &written.loads, roles.is_some())?;
         }
         written.erase_loads();
         awaits::erase_complete(op);

@@ -83,11 +83,13 @@ pub(crate) fn check_mbarriers<'c>(
     function: Op<'c>,
     rings: &[Op<'c>],
     loads: &[Op<'c>],
+    has_roles: bool,
 ) -> Result<(), PassError<'c>> {
     let written = mbarriers::Written {
         function,
         rings,
         loads,
+        has_roles,
     };
     mbarriers::verify(&written).map_err(|failure| {
         let message = format!("{}, says the check of what was written", failure.what);

@@ -1,6 +1,7 @@
 //! Code as the checker sees it: what a function does with the mbarriers of one ring.
 //!
-//! All threads of the block take the same way, so the code is that of one thread; what only the thread that issues executes says so.
+//! All threads of the block take the same way, so the code is that of one thread; what only the thread that issues executes says so. Where
+//! warps have roles, what some of them execute comes in the order of the text, too, and says whose it is.
 
 use super::int::Operation;
 use crate::groups::code::Span;
@@ -32,11 +33,21 @@ pub enum Operand {
     Var(Var),
 }
 
+/// A set of roles, as bits. Without roles, all threads have role 0.
+pub type Roles = u32;
+
+/// A ring at which threads gather, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+pub struct Gathering(pub u8);
+
+/// The most rings at which threads gather.
+pub const MOST_GATHERINGS: usize = 8;
+
 /// The threads that execute an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Who {
-    /// All threads of the block.
-    All,
+    /// All threads of some roles.
+    Roles(Roles),
     /// The one that issues loads.
     Issuer,
 }
@@ -46,8 +57,10 @@ pub enum Who {
 pub struct Code {
     /// The number of mbarriers, each of which is a slot.
     pub depth: u32,
-    /// How many threads the block has, or [`SOME_THREADS`].
-    pub threads: i64,
+    /// How many threads have each role, or [`SOME_THREADS`].
+    pub threads: Vec<i64>,
+    /// The ring of which it is told how many times threads have gathered there.
+    pub counted: Gathering,
     /// How many times threads may gather before it is not told apart any more: as often as the ring at which they do has mbarriers.
     pub most_gathers: u8,
     /// The number of variables.
@@ -124,14 +137,14 @@ pub enum Instr {
     },
     /// `barrier.sync` of all threads of the block.
     Barrier,
-    /// The place where all threads arrive at the ring at which threads meet.
-    Gather,
-    /// The place where the thread that issues knows that all have come to the last [`Instr::Gather`].
-    Gathered,
-    /// All threads wait for a load that was issued when all but so many of the last [`Instr::Gather`]s were over.
-    Learn(u32),
-    /// The place where the loads of all the tokens have to have landed.
-    Await(Span),
+    /// The place where threads arrive at another ring.
+    Gather(Gathering, Roles),
+    /// The place where the thread that issues knows that all of them have come to the last [`Instr::Gather`] of that ring.
+    Gathered(Gathering),
+    /// Threads wait for a load that was issued when all but so many of the last times that threads arrived at this ring were over.
+    Learn(u32, Roles),
+    /// The place where the loads of all the tokens have to have landed, as these threads know.
+    Await(Span, Roles),
     /// Makes a token of the loads of others; of none, it is complete.
     Join(Token, Span),
     /// Computes a variable.

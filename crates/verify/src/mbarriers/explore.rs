@@ -29,8 +29,8 @@ pub struct Refusal {
 /// What is true of all executions of code that breaks no rule.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
-    /// For each instruction that is a wait of all threads, how many times they may have gathered since the phase that it waits for was
-    /// armed, but for those times that were over then; `None` if it is never reached.
+    /// For each instruction that is a wait, and not of the thread that issues, how many times threads may have gathered since the phase that
+    /// it waits for was armed, but for those times that were over then; `None` if it is never reached.
     pub ages: Vec<Option<u8>>,
 }
 
@@ -46,31 +46,41 @@ struct Known {
 }
 
 impl Known {
-    fn entry(state: &State, live: &Live) -> Self {
+    fn entry(state: &State, live: &Live, roles: usize) -> Self {
+        let tokens = live.tokens.iter();
         Self {
             slots: state.slots.as_slice().into(),
             vars: live.vars.iter().map(|var| state.var(*var)).collect(),
-            tokens: live.tokens.iter().map(|token| state.in_flight(*token)).collect(),
+            tokens: tokens
+                .flat_map(|token| (0..roles).map(|role| state.in_flight(*token, role)))
+                .collect(),
             gathered: state.gathered,
         }
     }
 
-    fn after(state: &State, taken: &Taken, live: &Live) -> Self {
+    fn after(state: &State, taken: &Taken, live: &Live, roles: usize) -> Self {
+        let tokens = live.tokens.iter();
         Self {
             slots: state.slots.as_slice().into(),
             vars: live.vars.iter().map(|var| taken.var(*var)).collect(),
-            tokens: live.tokens.iter().map(|token| taken.in_flight(*token)).collect(),
+            tokens: tokens
+                .flat_map(|token| (0..roles).map(|role| taken.in_flight(*token, role)))
+                .collect(),
             gathered: state.gathered,
         }
     }
 
-    fn restore(&self, state: &mut State, live: &Live) {
+    fn restore(&self, state: &mut State, live: &Live, roles: usize) {
         state.slots.copy_from_slice(&self.slots);
         for (var, value) in live.vars.iter().zip(&self.vars) {
             state.set(*var, *value);
         }
-        for (token, slots) in live.tokens.iter().zip(&self.tokens) {
-            state.set_token(*token, *slots);
+        let names = live
+            .tokens
+            .iter()
+            .flat_map(|token| (0..roles).map(move |role| (*token, role)));
+        for ((token, role), slots) in names.zip(&self.tokens) {
+            state.set_token(token, role, *slots);
         }
         state.gathered = self.gathered;
     }
@@ -89,16 +99,17 @@ pub fn check(code: &Code) -> Result<Outcome, Refusal> {
         ages: vec![None; code.instrs.len()],
     };
     let mut seen: Vec<FxHashSet<Known>> = vec![FxHashSet::default(); code.blocks.len()];
+    let roles = code.threads.len();
     let mut state = State::new(code);
     let mut work = Vec::new();
     if let Some(first) = live.first() {
-        let known = Known::entry(&state, first);
+        let known = Known::entry(&state, first, roles);
         seen[0].insert(known.clone());
         work.push((BlockId(0), known));
     }
     while let Some((at, known)) = work.pop() {
         let block = code.blocks[at.0 as usize];
-        known.restore(&mut state, &live[at.0 as usize]);
+        known.restore(&mut state, &live[at.0 as usize], roles);
         for place in block.instrs.range() {
             run(code, place, &mut state, &mut outcome)?;
         }
@@ -110,7 +121,7 @@ pub fn check(code: &Code) -> Result<Outcome, Refusal> {
                 leave(&state)?;
                 continue;
             };
-            let known = Known::after(&state, &taken, &live[to.0 as usize]);
+            let known = Known::after(&state, &taken, &live[to.0 as usize], roles);
             let seen = &mut seen[to.0 as usize];
             if seen.insert(known.clone()) {
                 if seen.len() > MOST_STATES {
@@ -132,7 +143,13 @@ fn run(code: &Code, place: usize, state: &mut State, outcome: &mut Outcome) -> R
     };
     state.waited = None;
     state.run(instr, code).map_err(refusal)?;
-    if let (Instr::Wait { by: Who::All, .. }, Some(waited)) = (instr, state.waited) {
+    if let (
+        Instr::Wait {
+            by: Who::Roles(_), ..
+        },
+        Some(waited),
+    ) = (instr, state.waited)
+    {
         let age = &mut outcome.ages[place];
         *age = Some(waited.age.max(age.unwrap_or(0)));
     }

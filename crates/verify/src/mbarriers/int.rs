@@ -36,6 +36,14 @@ pub enum Operation {
     RemU,
     /// `arith.maxsi`.
     MaxS,
+    /// `arith.andi`.
+    And,
+    /// `arith.ori`.
+    Or,
+    /// `arith.xori`.
+    Xor,
+    /// `arith.shrui`.
+    ShrU,
     /// `arith.cmpi`.
     Compare(Predicate),
     /// `arith.select`: a condition and two values.
@@ -140,8 +148,12 @@ impl Operation {
                 (Some(x), Some(y)) => divide(width, x, y, |x, y| (y > 0).then(|| x.div_ceil(y))),
                 _ => UNKNOWN,
             },
-            Self::MaxS => match (a.value(), b.value()) {
-                (Some(x), Some(y)) => Int::exact(x.max(y)),
+            Self::MaxS => exactly(a, b, i64::max),
+            Self::And => exactly(a, b, |x, y| x & y),
+            Self::Or => exactly(a, b, |x, y| x | y),
+            Self::Xor => exactly(a, b, |x, y| x ^ y),
+            Self::ShrU => match (a.value(), b.value()) {
+                (Some(x), Some(y)) => divide(width, x, y, |x, y| x.checked_shr(u32::try_from(y).ok()?)),
                 _ => UNKNOWN,
             },
             Self::Compare(predicate) => compare(predicate, width, a, b),
@@ -153,6 +165,13 @@ impl Operation {
             },
             Self::Copy => a,
         }
+    }
+}
+
+fn exactly(a: Int, b: Int, of: impl Fn(i64, i64) -> i64) -> Int {
+    match (a.value(), b.value()) {
+        (Some(x), Some(y)) => Int::exact(of(x, y)),
+        _ => UNKNOWN,
     }
 }
 
@@ -213,7 +232,7 @@ fn compare(predicate: Predicate, width: u8, a: Int, b: Int) -> Int {
 mod tests {
     use super::*;
 
-    const OPERATIONS: [Operation; 9] = [
+    const OPERATIONS: [Operation; 13] = [
         Operation::Add,
         Operation::Sub,
         Operation::Mul,
@@ -221,6 +240,10 @@ mod tests {
         Operation::CeilDivU,
         Operation::RemU,
         Operation::MaxS,
+        Operation::And,
+        Operation::Or,
+        Operation::Xor,
+        Operation::ShrU,
         Operation::Compare(Predicate::Equal),
         Operation::Compare(Predicate::NotEqual),
     ];

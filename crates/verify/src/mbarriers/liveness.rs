@@ -134,7 +134,7 @@ fn used(instr: Instr, code: &Code, mut visit: impl FnMut(Name)) {
         } => [slot, other].into_iter().for_each(operand),
         Instr::Inval { slot } | Instr::Arrive { slot, .. } | Instr::Load { slot, .. } => operand(slot),
         Instr::Compute { of, .. } => of.into_iter().for_each(operand),
-        Instr::Await(of) | Instr::Join(_, of) => {
+        Instr::Await(of, _) | Instr::Join(_, of) => {
             of.of(&code.lists)
                 .iter()
                 .for_each(|token| visit(Name::Token(*token)));

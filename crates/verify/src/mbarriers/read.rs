@@ -10,9 +10,10 @@ mod emit;
 mod flow;
 mod index;
 mod mbarrier;
+mod roles;
 mod slice;
 
-use super::code::{Code, MOST_SLOTS};
+use super::code::{Code, Gathering, MOST_SLOTS};
 use async_mlir::ir::Op;
 use async_mlir::nvgpu::mbarriers;
 use emit::Emitter;
@@ -29,6 +30,8 @@ pub struct Written<'a, 'c> {
     pub rings: &'a [Op<'c>],
     /// The loads in token form. Right before each, the load is issued.
     pub loads: &'a [Op<'c>],
+    /// True if what warps do depends on their numbers.
+    pub has_roles: bool,
 }
 
 /// Something that can't be read.
@@ -49,7 +52,8 @@ pub struct Reading<'c> {
 }
 
 /// Reads what a function does with the mbarriers that `create` makes; `ages` says how many times threads may have gathered since what a
-/// wait of another ring waits for.
+/// wait of another ring waits for, if they gather here. Of rings at which they gather elsewhere, `counted` is the one of which it is told
+/// how many times they do.
 ///
 /// # Errors
 ///
@@ -59,6 +63,7 @@ pub fn read<'c>(
     create: Op<'c>,
     ages: &[(Op<'c>, u8)],
     iterations: Iterations,
+    counted: Gathering,
 ) -> Result<Reading<'c>, Unreadable<'c>> {
     let depth = mbarriers(create.result(0).ty());
     let depth = depth
@@ -68,15 +73,14 @@ pub fn read<'c>(
             what: "makes more mbarriers than can be looked at",
         })?;
     let slice = Slice::new(index, create, ages, iterations)?;
-    let (code, origins) = Emitter::emit(&slice, depth);
+    let (code, origins) = Emitter::emit(&slice, depth, counted);
     Ok(Reading { code, origins })
 }
 
 impl<'c> Index<'c> {
-    /// Returns true if all threads gather at the mbarriers that `create` makes.
-    #[must_use]
-    pub fn is_gathering(&self, create: Op<'c>) -> bool {
-        let mut uses = create.result(0).uses().into_iter();
-        uses.any(|used| self.gathers.contains(&used.owner))
+    /// The rings at which threads gather: each with its number, and what creates it.
+    pub fn gatherings(&self) -> impl Iterator<Item = (Gathering, Op<'c>)> {
+        let numbers = (0..).map(Gathering);
+        numbers.zip(self.gatherings.iter().map(|ring| ring.create))
     }
 }

@@ -9,10 +9,10 @@
 //!
 //! - They may be *at the wait* for the last phase while this thread goes on. If the next phase were complete by then, its parity would be
 //!   that of the phase before, and they would never pass.
-//! - They may not *know* that phases are complete for which only the thread that issues has waited. If they waited for the next one, they
+//! - They may be *behind*, and not know that phases are complete for which others have waited. If they waited for the next one, they
 //!   might take an older phase for it, which has the same parity.
 
-use super::code::Who;
+use super::code::{Gathering, MOST_GATHERINGS, Roles, Who};
 use std::fmt;
 
 /// The bytes that a phase may expect at most (PTX ISA, "tx-count").
@@ -20,17 +20,6 @@ const MOST_BYTES: i64 = (1 << 20) - 1;
 
 /// The arrivals that a phase may count at most (PTX ISA, `mbarrier.init`).
 const MOST_ARRIVALS: i64 = (1 << 20) - 1;
-
-/// Whether threads may still be at their wait for the last phase.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum AtWait {
-    /// All have passed it.
-    No,
-    /// All have passed it once the thread that issues has waited for those who gather.
-    Gathering,
-    /// They may.
-    Yes,
-}
 
 /// A mbarrier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -41,15 +30,16 @@ pub struct Slot {
     debt: i64,
     /// The parity of the phase that it is in, or that was armed and not waited for.
     parity: bool,
-    at_wait: AtWait,
-    /// The number of last phases that are complete, as only the thread that issues knows.
-    unknown_phases: u8,
+    /// The roles whose threads may still be at their wait for the last phase.
+    at_wait: Roles,
+    /// Those of them who have passed it once the thread that issues has waited for those who gather.
+    gathering: [Roles; MOST_GATHERINGS],
+    /// The roles whose threads don't know that the last phase is complete, nor that the one before is.
+    behind: [Roles; 2],
     /// True if the other threads may find the mbarrier not initialized.
     is_new: bool,
     /// True if the asynchronous proxy may find it not initialized.
     is_unfenced: bool,
-    /// True if all threads have arrived for the last phase.
-    all_arrived: bool,
     /// How many times threads have gathered since the last time that the last phase, as it was armed, came after.
     age: u8,
 }
@@ -60,11 +50,11 @@ pub const NOT_INITIALIZED: Slot = Slot {
     pending: 0,
     debt: 0,
     parity: false,
-    at_wait: AtWait::No,
-    unknown_phases: 0,
+    at_wait: 0,
+    gathering: [0; MOST_GATHERINGS],
+    behind: [0; 2],
     is_new: false,
     is_unfenced: false,
-    all_arrived: false,
     age: 0,
 };
 
@@ -134,8 +124,8 @@ impl fmt::Display for Fault {
 /// What a wait is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Waited {
-    /// True if no load of the slot is in flight, as all who wait know.
-    pub landed: bool,
+    /// The roles whose threads know by now that no load of the slot is in flight.
+    pub know: Roles,
     /// How many times threads have gathered since the phase was armed.
     pub age: u8,
 }
@@ -153,10 +143,22 @@ impl Slot {
         self.pending == 0
     }
 
-    /// Begins the next phase: the last one is complete.
-    fn advance(&mut self) {
+    /// Begins the next phase: the last one is complete, as only `know` know.
+    fn advance(&mut self, know: Roles, all: Roles) {
         self.parity = !self.parity;
         self.pending = self.count;
+        let [last, before] = self.behind;
+        self.behind = [all & !know, (last | before) & !know];
+    }
+
+    /// Returns true if these threads know that all phases before this one are complete.
+    fn are_up_to_date(&self, roles: Roles) -> bool {
+        (self.behind[0] | self.behind[1]) & roles == 0
+    }
+
+    /// These threads learn that all phases before this one are complete.
+    fn catch_up(&mut self, roles: Roles) {
+        self.behind = self.behind.map(|behind| behind & !roles);
     }
 
     /// `mbarrier.init`. Nothing is known after more than `most` times threads have gathered.
@@ -181,7 +183,7 @@ impl Slot {
     /// `mbarrier.inval`.
     pub fn inval(&mut self) -> Result<(), Fault> {
         self.is_initialized()?;
-        if self.is_in_flight() || self.at_wait != AtWait::No || self.unknown_phases > 0 {
+        if self.is_in_flight() || self.at_wait != 0 || !self.are_up_to_date(Roles::MAX) {
             return Err(Fault::InUse);
         }
         *self = NOT_INITIALIZED;
@@ -223,87 +225,72 @@ impl Slot {
         Ok(())
     }
 
-    /// `mbarrier.arrive` by one thread, or by all `threads`. `gathered` says how often threads have gathered since those times that the
-    /// thread that issues knows to be over.
+    /// `mbarrier.arrive` by so many `threads`. `gathered` says how often threads have gathered since those times that the thread that issues
+    /// knows to be over.
     pub fn arrive(&mut self, by: Who, threads: i64, gathered: u8) -> Result<(), Fault> {
         self.is_initialized()?;
         if self.is_armed() {
             return Err(Fault::Armed);
         }
-        let arrivals = match by {
-            Who::All if self.is_new => return Err(Fault::NotInitialized),
+        match by {
+            Who::Roles(_) if self.is_new => return Err(Fault::NotInitialized),
             // Who is too far ahead would arrive for those who are behind.
-            Who::All if self.unknown_phases > 0 => return Err(Fault::TooEarly),
-            Who::All => {
-                // No thread is at an older wait once it has arrived.
-                self.at_wait = AtWait::No;
+            Who::Roles(roles) if !self.are_up_to_date(roles) => return Err(Fault::TooEarly),
+            Who::Roles(roles) => {
+                // None of them is at an older wait once it has arrived.
+                self.at_wait &= !roles;
                 self.age = 0;
-                threads
             }
-            Who::Issuer => {
-                self.age = gathered;
-                1
-            }
-        };
-        if self.pending < arrivals {
+            Who::Issuer => self.age = gathered,
+        }
+        if self.pending < threads {
             return Err(Fault::TooManyArrivals);
         }
-        if self.pending == self.count {
-            self.all_arrived = false;
-        }
-        self.all_arrived |= by == Who::All;
-        self.pending -= arrivals;
+        self.pending -= threads;
         if self.is_armed() && self.debt < 0 {
             return Err(Fault::Unexpected);
         }
-        if self.is_armed() && self.at_wait != AtWait::No {
+        if self.is_armed() && self.at_wait != 0 {
             return Err(Fault::AtWait);
         }
         Ok(())
     }
 
-    /// A wait for the phase that has `parity`.
-    pub fn wait(&mut self, parity: bool, by: Who) -> Result<Waited, Fault> {
+    /// A wait for the phase that has `parity`, where there are `all` roles.
+    pub fn wait(&mut self, parity: bool, by: Who, all: Roles) -> Result<Waited, Fault> {
         self.is_initialized()?;
-        if by == Who::All && self.is_new {
-            return Err(Fault::NotInitialized);
-        }
+        let roles = match by {
+            Who::Roles(_) if self.is_new => return Err(Fault::NotInitialized),
+            Who::Roles(roles) => roles,
+            Who::Issuer => 0,
+        };
         let is_last = parity != self.parity;
         match (self.is_armed(), is_last) {
             (true, true) => return Err(Fault::TooLate),
             (false, false) => return Err(Fault::Never),
             (true, false) if self.debt != 0 => return Err(Fault::Never),
-            (true, false) => {
-                if by == Who::All && self.unknown_phases > 0 {
-                    return Err(Fault::TooEarly);
-                }
-                self.advance();
-                self.unknown_phases = (self.unknown_phases + u8::from(by == Who::Issuer)).min(2);
-            }
-            (false, true) if by == Who::All => {
-                // They have arrived for the phase that only one thread knows to be over: they don't take an older one for it.
-                let have_arrived = self.unknown_phases == 1 && self.all_arrived;
-                if self.unknown_phases > 0 && !have_arrived {
-                    return Err(Fault::TooEarly);
-                }
-                self.unknown_phases = 0;
-            }
-            (false, true) => {}
+            (true, false) if !self.are_up_to_date(roles) => return Err(Fault::TooEarly),
+            (true, false) => self.advance(roles, all),
+            // Those who know that the phase before the last one is complete don't take it for the last one.
+            (false, true) if self.behind[1] & roles != 0 => return Err(Fault::TooEarly),
+            (false, true) => self.catch_up(roles),
         }
-        if by == Who::All {
-            self.at_wait = AtWait::Yes;
-        }
+        self.at_wait |= roles;
+        self.gathering = self.gathering.map(|gathering| gathering & !roles);
         Ok(Waited {
-            landed: self.unknown_phases == 0,
+            know: roles,
             age: self.age,
         })
     }
 
-    /// A barrier of all threads. Returns true if it tells them that loads have landed.
-    pub fn barrier(&mut self) -> bool {
-        self.at_wait = AtWait::No;
+    /// A barrier of all threads. Returns those of `all` that learn by it that loads have landed.
+    pub fn barrier(&mut self, all: Roles) -> Roles {
+        self.at_wait = 0;
+        self.gathering = [0; MOST_GATHERINGS];
         self.is_new = false;
-        std::mem::replace(&mut self.unknown_phases, 0) > 0
+        let learn = (self.behind[0] | self.behind[1]) & all;
+        self.catch_up(all);
+        learn
     }
 
     /// A fence after initializations.
@@ -311,28 +298,37 @@ impl Slot {
         self.is_unfenced = false;
     }
 
-    /// All threads arrive where they gather; more than `most` times are not told apart.
-    pub fn gather(&mut self, most: u8) {
-        self.age = self.age.saturating_add(1).min(most);
-        if self.at_wait == AtWait::Yes {
-            self.at_wait = AtWait::Gathering;
+    /// Threads arrive where they gather.
+    pub fn gather(&mut self, at: Gathering, roles: Roles) {
+        if let Some(gathering) = self.gathering.get_mut(usize::from(at.0)) {
+            *gathering |= self.at_wait & roles;
         }
     }
 
     /// The thread that issues has waited for those who gather.
-    pub fn gathered(&mut self) {
-        if self.at_wait == AtWait::Gathering {
-            self.at_wait = AtWait::No;
+    pub fn gathered(&mut self, at: Gathering) {
+        if let Some(gathering) = self.gathering.get(usize::from(at.0)) {
+            self.at_wait &= !gathering;
+            let passed = *gathering;
+            self.gathering = self.gathering.map(|gathering| gathering & !passed);
         }
     }
 
-    /// All threads learn that all but the last `ages` times they have gathered are over.
-    pub fn learn(&mut self, ages: u8) {
-        if self.all_arrived && self.age >= ages && self.count != 0 {
-            if self.is_armed() && self.debt == 0 {
-                self.advance();
-            }
-            self.unknown_phases = 0;
+    /// Threads have gathered once more; more than `most` times are not told apart.
+    pub fn grow_older(&mut self, most: u8) {
+        self.age = self.age.saturating_add(1).min(most);
+    }
+
+    /// Threads learn that all but the last `ages` times they have gathered are over.
+    pub fn learn(&mut self, ages: u8, roles: Roles, all: Roles) {
+        if self.age < ages || self.count == 0 {
+            return;
+        }
+        if self.is_armed() && self.debt == 0 {
+            self.advance(roles, all);
+        }
+        if self.pending == self.count {
+            self.catch_up(roles);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is known at a point of the code, and what instructions do to it.
 
-use super::code::{Bound, Code, Edge, Instr, MOST_SLOTS, Operand, Token, Var, When, Who};
+use super::code::{Bound, Code, Edge, Gathering, Instr, MOST_SLOTS, Operand, Roles, Token, Var, When, Who};
 use super::int::{Int, UNKNOWN};
 use super::slot::{Fault, NOT_INITIALIZED, Slot, Waited};
 
@@ -23,17 +23,18 @@ pub struct State {
     pub slots: Vec<Slot>,
     /// What variables hold, by [`Var`].
     vars: Vec<Int>,
-    /// What is known of tokens, by [`Token`].
+    /// What is known of tokens, by [`Token`], and of each by role.
     tokens: Vec<Loads>,
     /// How many times loads of a slot have landed.
     clock: u64,
-    /// When the loads of each slot have landed last.
-    landed: Vec<u64>,
+    /// When the loads of each slot have landed last, as each role knows.
+    landed: Vec<Vec<u64>>,
     /// How many times threads have gathered since the last time that the thread that issues knows to be over.
     pub gathered: u8,
     /// What the last instruction waited for.
     pub waited: Option<Waited>,
-    threads: i64,
+    threads: Vec<i64>,
+    counted: Gathering,
     most_gathers: u8,
 }
 
@@ -41,15 +42,17 @@ impl State {
     /// The state where the function begins.
     #[must_use]
     pub fn new(code: &Code) -> Self {
+        let slots = code.depth.min(MOST_SLOTS) as usize;
         Self {
-            slots: vec![NOT_INITIALIZED; code.depth.min(MOST_SLOTS) as usize],
+            slots: vec![NOT_INITIALIZED; slots],
             vars: vec![UNKNOWN; code.vars as usize],
-            tokens: vec![Loads { slots: 0, at: 0 }; code.tokens as usize],
+            tokens: vec![Loads { slots: 0, at: 0 }; code.tokens as usize * code.threads.len()],
             clock: 0,
-            landed: vec![0; code.depth.min(MOST_SLOTS) as usize],
+            landed: vec![vec![0; slots]; code.threads.len()],
             gathered: 0,
             waited: None,
-            threads: code.threads,
+            threads: code.threads.clone(),
+            counted: code.counted,
             most_gathers: code.most_gathers,
         }
     }
@@ -90,38 +93,54 @@ impl State {
         Ok(&mut self.slots[place])
     }
 
-    /// Nothing of `slot` is in flight any more.
-    fn land(&mut self, slot: usize) {
-        self.clock += 1;
-        self.landed[slot] = self.clock;
+    /// All roles.
+    pub fn all_roles(&self) -> Roles {
+        (0..self.threads.len()).fold(0, |all, role| all | 1 << role)
     }
 
-    /// Makes `slots` those on which loads of `token` may be in flight.
-    pub fn set_token(&mut self, token: Token, slots: Slots) {
+    /// The numbers of `roles`.
+    fn numbers(&self, roles: Roles) -> impl Iterator<Item = usize> + use<> {
+        (0..self.threads.len()).filter(move |role| roles >> role & 1 == 1)
+    }
+
+    /// Nothing of `slot` is in flight any more, as `roles` know.
+    fn land(&mut self, slot: usize, roles: Roles) {
+        self.clock += 1;
+        for role in self.numbers(roles) {
+            self.landed[role][slot] = self.clock;
+        }
+    }
+
+    /// Makes `slots` those on which loads of `token` may be in flight, as `role` knows.
+    pub fn set_token(&mut self, token: Token, role: usize, slots: Slots) {
         let at = self.clock;
-        if let Some(place) = self.tokens.get_mut(token.0 as usize) {
+        let place = token.0 as usize * self.threads.len() + role;
+        if let Some(place) = self.tokens.get_mut(place) {
             *place = Loads { slots, at };
         }
     }
 
-    /// The slots on which loads of `token` may be in flight.
-    pub fn in_flight(&self, token: Token) -> Slots {
-        let Some(loads) = self.tokens.get(token.0 as usize) else {
+    /// The slots on which loads of `token` may be in flight, as `role` knows.
+    pub fn in_flight(&self, token: Token, role: usize) -> Slots {
+        let place = token.0 as usize * self.threads.len() + role;
+        let Some(loads) = self.tokens.get(place) else {
             return 0;
         };
-        let mut left = loads.slots;
-        for (slot, landed) in self.landed.iter().enumerate() {
-            if left >> slot & 1 == 1 && *landed > loads.at {
+        let (mut left, mut rest) = (loads.slots, loads.slots);
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            if self.landed[role][slot as usize] > loads.at {
                 left &= !(1 << slot);
             }
         }
         left
     }
 
-    fn union(&self, tokens: &[Token]) -> Slots {
+    fn union(&self, tokens: &[Token], role: usize) -> Slots {
         tokens
             .iter()
-            .fold(0, |all, token| all | self.in_flight(*token))
+            .fold(0, |all, token| all | self.in_flight(*token, role))
     }
 
     /// Runs an instruction.
@@ -132,7 +151,8 @@ impl State {
     pub fn run(&mut self, instr: Instr, code: &Code) -> Result<(), Fault> {
         match instr {
             Instr::Init { slot, count } => {
-                let (count, threads, most) = (self.number(count)?, self.threads, self.most_gathers);
+                let (threads, most) = (self.threads.iter().sum(), self.most_gathers);
+                let count = self.number(count)?;
                 self.slot(slot)?.init(count, threads, most)?;
             }
             Instr::InitFence => self.slots.iter_mut().for_each(Slot::init_fence),
@@ -145,40 +165,57 @@ impl State {
             Instr::Load { slot, bytes, token } => {
                 let place = self.place(slot)?;
                 self.slots[place].load(bytes)?;
-                self.set_token(token, 1 << place);
+                for role in self.numbers(Roles::MAX) {
+                    self.set_token(token, role, 1 << place);
+                }
             }
             Instr::Wait { slot, parity, by } => self.wait(slot, parity, by)?,
             Instr::Barrier => {
+                let all = self.all_roles();
                 for slot in 0..self.slots.len() {
-                    if self.slots[slot].barrier() {
-                        self.land(slot);
+                    let learn = self.slots[slot].barrier(all);
+                    if learn != 0 {
+                        self.land(slot, learn);
                     }
                 }
             }
-            Instr::Gather => {
-                let most = self.most_gathers;
-                self.gathered = self.gathered.saturating_add(1).min(most);
-                self.slots.iter_mut().for_each(|slot| slot.gather(most));
-            }
-            Instr::Gathered => {
-                self.gathered = 0;
-                self.slots.iter_mut().for_each(Slot::gathered);
-            }
-            Instr::Learn(ages) => {
-                let ages = u8::try_from(ages).unwrap_or(u8::MAX);
-                // So old is what nothing is known of.
-                if ages < self.most_gathers {
-                    self.slots.iter_mut().for_each(|slot| slot.learn(ages));
+            Instr::Gather(at, roles) => {
+                self.slots.iter_mut().for_each(|slot| slot.gather(at, roles));
+                if at == self.counted {
+                    let most = self.most_gathers;
+                    self.gathered = self.gathered.saturating_add(1).min(most);
+                    self.slots.iter_mut().for_each(|slot| slot.grow_older(most));
                 }
             }
-            Instr::Await(tokens) => {
-                if self.union(tokens.of(&code.lists)) != 0 {
+            Instr::Gathered(at) => {
+                self.slots.iter_mut().for_each(|slot| slot.gathered(at));
+                if at == self.counted {
+                    self.gathered = 0;
+                }
+            }
+            Instr::Learn(ages, roles) => {
+                let (ages, all) = (u8::try_from(ages).unwrap_or(u8::MAX), self.all_roles());
+                // So old is what nothing is known of.
+                if ages < self.most_gathers {
+                    self.slots
+                        .iter_mut()
+                        .for_each(|slot| slot.learn(ages, roles, all));
+                }
+            }
+            Instr::Await(tokens, roles) => {
+                let tokens = tokens.of(&code.lists);
+                if self
+                    .numbers(roles)
+                    .any(|role| self.union(tokens, role) != 0)
+                {
                     return Err(Fault::InFlight);
                 }
             }
             Instr::Join(token, of) => {
-                let slots = self.union(of.of(&code.lists));
-                self.set_token(token, slots);
+                for role in self.numbers(Roles::MAX) {
+                    let slots = self.union(of.of(&code.lists), role);
+                    self.set_token(token, role, slots);
+                }
             }
             Instr::Compute {
                 to,
@@ -195,13 +232,17 @@ impl State {
     }
 
     fn arrive(&mut self, slot: Operand, by: Who) -> Result<(), Fault> {
-        let (threads, gathered, most) = (self.threads, self.gathered, self.most_gathers);
+        let threads = match by {
+            Who::Issuer => 1,
+            Who::Roles(roles) => self.numbers(roles).map(|role| self.threads[role]).sum(),
+        };
+        let (gathered, most) = (self.gathered, self.most_gathers);
         let place = self.place(slot)?;
         self.slots[place].arrive(by, threads, gathered)?;
-        if by == Who::All {
+        if by != Who::Issuer {
             for (other, slot) in self.slots.iter_mut().enumerate() {
                 if other != place {
-                    slot.gather(most);
+                    slot.grow_older(most);
                 }
             }
         }
@@ -210,11 +251,9 @@ impl State {
 
     fn wait(&mut self, slot: Operand, parity: Operand, by: Who) -> Result<(), Fault> {
         let parity = self.operand(parity).truth().ok_or(Fault::Number)?;
-        let place = self.place(slot)?;
-        let waited = self.slots[place].wait(parity, by)?;
-        if waited.landed {
-            self.land(place);
-        }
+        let (place, all) = (self.place(slot)?, self.all_roles());
+        let waited = self.slots[place].wait(parity, by, all)?;
+        self.land(place, waited.know);
         self.waited = Some(waited);
         Ok(())
     }
@@ -289,13 +328,13 @@ impl Taken<'_> {
         }
     }
 
-    /// The slots on which loads of `token` may be in flight.
+    /// The slots on which loads of `token` may be in flight, as `role` knows.
     #[must_use]
-    pub fn in_flight(&self, token: Token) -> Slots {
+    pub fn in_flight(&self, token: Token, role: usize) -> Slots {
         let bound = self.edge.tokens.iter().find(|(to, _)| *to == token);
         match bound {
-            None => self.state.in_flight(token),
-            Some((_, from)) => from.map_or(0, |from| self.state.in_flight(from)),
+            None => self.state.in_flight(token, role),
+            Some((_, from)) => from.map_or(0, |from| self.state.in_flight(from, role)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Checks all rings of mbarriers of a function.
 
-use super::code::{Instr, Who};
+use super::code::{Gathering, Instr, Who};
 use super::explore::{Outcome, Refusal, check};
 use super::read::{Index, Iterations, Reading, Unreadable, Written, read};
 use async_mlir::ir::{Op, Value};
@@ -34,20 +34,23 @@ impl<'c> From<Unreadable<'c>> for Failure<'c> {
 /// The first operation that breaks a rule, or that can't be read.
 pub fn verify<'c>(written: &Written<'_, 'c>) -> Result<(), Failure<'c>> {
     let index = Index::new(written)?;
-    let (last, first): (Vec<Op>, Vec<Op>) = written
-        .rings
-        .iter()
-        .partition(|create| index.is_gathering(**create));
-    let mut ages = FxHashMap::default();
-    for &create in &first {
-        let (reading, outcome) = verify_ring(&index, create, &[])?;
-        if !last.is_empty() {
+    let gatherings: Vec<(Gathering, Op)> = index.gatherings().collect();
+    let is_gathering = |create: &Op| gatherings.iter().any(|(_, known)| known == create);
+    let mut others = written.rings.to_vec();
+    others.retain(|create| !is_gathering(create));
+    for (number, gathering) in &gatherings {
+        let mut ages = FxHashMap::default();
+        for &create in &others {
+            let (reading, outcome) = verify_ring(&index, create, &[], *number)?;
             add_ages(&reading, &outcome, &mut ages);
         }
+        let ages: Vec<(Op, u8)> = ages.into_iter().collect();
+        verify_ring(&index, *gathering, &ages, *number)?;
     }
-    let ages: Vec<(Op, u8)> = ages.into_iter().collect();
-    for &create in &last {
-        verify_ring(&index, create, &ages)?;
+    if gatherings.is_empty() {
+        for &create in &others {
+            verify_ring(&index, create, &[], Gathering::default())?;
+        }
     }
     let groups: FxHashSet<Value> = written.rings.iter().map(|create| create.result(0)).collect();
     for op in index.issued_loads() {
@@ -66,10 +69,11 @@ fn verify_ring<'c>(
     index: &Index<'c>,
     create: Op<'c>,
     ages: &[(Op<'c>, u8)],
+    counted: Gathering,
 ) -> Result<(Reading<'c>, Outcome), Failure<'c>> {
     let mut failure = None;
     for iterations in [Iterations::Some, Iterations::All] {
-        let reading = read(index, create, ages, iterations)?;
+        let reading = read(index, create, ages, iterations, counted)?;
         match check(&reading.code) {
             Ok(outcome) => return Ok((reading, outcome)),
             Err(Refusal { instr, fault }) => {
@@ -88,8 +92,15 @@ fn verify_ring<'c>(
 fn add_ages<'c>(reading: &Reading<'c>, outcome: &Outcome, ages: &mut FxHashMap<Op<'c>, u8>) {
     let instrs = reading.code.instrs.iter().zip(&outcome.ages).zip(&reading.origins);
     for ((instr, age), op) in instrs {
-        if let (Instr::Wait { by: Who::All, .. }, Some(age)) = (instr, age) {
-            ages.insert(*op, *age);
+        let by_role = matches!(
+            instr,
+            Instr::Wait {
+                by: Who::Roles(_),
+                ..
+            }
+        );
+        if let Some(age) = age.filter(|_| by_role) {
+            ages.insert(*op, age);
         }
     }
 }

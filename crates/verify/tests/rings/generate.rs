@@ -2,13 +2,19 @@
 
 use async_verify::groups::code::Span;
 use async_verify::mbarriers::code::{
-    Block, BlockId, Bound, Code, Edge, Instr, Operand, Token, Var, When, Who,
+    Block, BlockId, Bound, Code, Edge, Gathering, Instr, Operand, Token, Var, When, Who,
 };
 use async_verify::mbarriers::int::Operation;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 pub const THREADS: usize = 2;
+
+/// Without roles, all threads have the same.
+const ALL: Who = Who::Roles(1);
+
+/// The ring at which threads gather.
+const THERE: Gathering = Gathering(0);
 
 /// How threads are kept from being too far behind where a slot is armed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,7 +139,7 @@ impl Pipeline {
         let mut draft = Draft::default();
         draft.code.depth = self.depth;
         draft.code.most_gathers = 3;
-        draft.code.threads = i64::try_from(THREADS).expect("few threads");
+        draft.code.threads = vec![i64::try_from(THREADS).expect("few threads")];
         draft.blocks.push(Default::default());
         for slot in 0..i64::from(self.depth) {
             let (slot, count) = (Operand::Const(slot), Operand::Const(1));
@@ -183,10 +189,10 @@ impl Pipeline {
 
     fn wait(&self, draft: &mut Draft, number: Operand, token: Token) {
         let (slot, parity) = draft.slot_and_parity(number, self.depth);
-        let by = Who::All;
+        let by = ALL;
         draft.push(Instr::Wait { slot, parity, by });
         let of = draft.list(&[token]);
-        draft.push(Instr::Await(of));
+        draft.push(Instr::Await(of, 1));
     }
 
     fn sync(&self, draft: &mut Draft, place: usize) {
@@ -194,8 +200,8 @@ impl Pipeline {
             Sync::None => {}
             Sync::Barrier => draft.push(Instr::Barrier),
             Sync::Gather => {
-                draft.push(Instr::Gather);
-                draft.push(Instr::Gathered);
+                draft.push(Instr::Gather(THERE, 1));
+                draft.push(Instr::Gathered(THERE));
             }
         }
     }
@@ -329,7 +335,7 @@ impl Change {
             Self::Add(_, second, by) => add(&mut instrs[place], *second, *by, depth),
             Self::Who(_) => {
                 if let Instr::Arrive { by, .. } | Instr::Wait { by, .. } = &mut instrs[place] {
-                    *by = if *by == Who::All { Who::Issuer } else { Who::All };
+                    *by = if *by == ALL { Who::Issuer } else { ALL };
                 }
             }
         }

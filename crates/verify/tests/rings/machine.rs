@@ -124,7 +124,7 @@ impl Machine<'_> {
         let mut next = state.clone();
         next.at[thread] += 1;
         let issues = thread == 0;
-        let takes_part = |who: Who| who == Who::All || issues;
+        let takes_part = |who: Who| who != Who::Issuer || issues;
         let mbarrier = |next: &mut State, slot: usize| next.mbarriers[slot].ok_or(Fault::NotInitialized);
         match *step {
             Step::Init(slot, count) if issues => {
@@ -177,7 +177,7 @@ impl Machine<'_> {
             Step::Learn(ages) => {
                 let arrivals = (0..at)
                     .rev()
-                    .filter(|i| matches!(self.steps[*i], Step::Arrive(_, Who::All)));
+                    .filter(|i| matches!(self.steps[*i], Step::Arrive(_, Who::Roles(_))));
                 if !has_passed(state, arrivals.skip(ages).max()) {
                     return Ok(None);
                 }

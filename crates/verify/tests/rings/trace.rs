@@ -97,10 +97,10 @@ fn step(instr: Instr, code: &Code, values: &mut Values) -> Option<Step> {
             Step::Wait(values.slot(slot), values.of(parity) & 1 == 1, by)
         }
         Instr::Barrier => Step::Barrier,
-        Instr::Gather => Step::Gather,
-        Instr::Gathered => Step::Gathered,
-        Instr::Learn(ages) => Step::Learn(ages as usize),
-        Instr::Await(tokens) => Step::Await(values.union(tokens.of(&code.lists))),
+        Instr::Gather(..) => Step::Gather,
+        Instr::Gathered(_) => Step::Gathered,
+        Instr::Learn(ages, _) => Step::Learn(ages as usize),
+        Instr::Await(tokens, _) => Step::Await(values.union(tokens.of(&code.lists))),
         Instr::Join(token, of) => {
             values.tokens[token.0 as usize] = values.union(of.of(&code.lists));
             return None;

@@ -16,6 +16,10 @@ pub(super) fn operation(op: Op<'_>) -> Option<Operation> {
         arith::CEILDIVUI => Operation::CeilDivU,
         arith::REMUI => Operation::RemU,
         arith::MAXSI => Operation::MaxS,
+        arith::ANDI => Operation::And,
+        arith::ORI => Operation::Or,
+        arith::XORI => Operation::Xor,
+        arith::SHRUI => Operation::ShrU,
         arith::INDEX_CAST => Operation::Copy,
         arith::SELECT => Operation::Select,
         arith::CMPI => {

@@ -7,11 +7,10 @@ use super::mbarrier::Use;
 use super::slice::{Item, Slice};
 use crate::groups::code::Span;
 use crate::mbarriers::code::{
-    Block, BlockId, Bound, Code, Edge, Instr, Operand, SOME_THREADS, Token, Var, When, Who,
+    Block, BlockId, Bound, Code, Edge, Gathering, Instr, Operand, Roles, Token, Var, When, Who,
 };
 use crate::mbarriers::int::Operation;
 use async_mlir::control_flow::{self, EdgeTarget};
-use async_mlir::gpu::block_threads;
 use async_mlir::ir::{self, Op, Value};
 use async_mlir::names::{arith, gpu, scf};
 
@@ -22,8 +21,10 @@ pub(super) struct Emitter<'a, 'c> {
     pub origins: Vec<Op<'c>>,
     /// Where the current block begins.
     start: usize,
-    /// Who executes what is read.
-    who: Who,
+    /// The roles that execute what is read.
+    roles: Roles,
+    /// True where only the thread that issues does.
+    by_issuer: bool,
 }
 
 /// What edges know of the operation with regions that they are of.
@@ -37,21 +38,24 @@ struct Place<'a, 'c> {
 
 impl<'a, 'c> Emitter<'a, 'c> {
     /// Writes `slice`, of a ring of `depth` mbarriers.
-    pub fn emit(slice: &'a Slice<'a, 'c>, depth: u32) -> (Code, Vec<Op<'c>>) {
-        let threads = block_threads(slice.index.function).and_then(|threads| i64::try_from(threads).ok());
+    pub fn emit(slice: &'a Slice<'a, 'c>, depth: u32, counted: Gathering) -> (Code, Vec<Op<'c>>) {
+        let gathering = slice.index.gatherings.get(usize::from(counted.0));
+        let most_gathers = gathering.map_or(0, |ring| ring.depth);
         let mut emitter = Self {
             slice,
             code: Code {
                 depth,
-                threads: threads.unwrap_or(SOME_THREADS),
-                most_gathers: u8::try_from(slice.index.num_gathering).unwrap_or(u8::MAX),
+                threads: slice.index.roles.threads.clone(),
+                counted,
+                most_gathers: u8::try_from(most_gathers).unwrap_or(u8::MAX),
                 vars: slice.num_vars,
                 tokens: u32::try_from(slice.tokens.len()).unwrap_or(u32::MAX),
                 ..Code::default()
             },
             origins: Vec::new(),
             start: 0,
-            who: Who::All,
+            roles: slice.index.roles.all(),
+            by_issuer: false,
         };
         let first = emitter.new_block();
         let blocks = slice.index.function.regions().next();
@@ -103,7 +107,10 @@ impl<'a, 'c> Emitter<'a, 'c> {
         if let [Some((_, _, op)), _] = found {
             self.push(Instr::InitFence, *op);
         }
-        if let [_, Some((_, _, op))] = found {
+        // One of some roles is none of the block.
+        if let [_, Some((_, _, op))] = found
+            && self.roles == self.slice.index.roles.all()
+        {
             self.push(Instr::Barrier, *op);
         }
     }
@@ -122,7 +129,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
             Item::Region => return self.region_op(op, at),
             Item::Await => {
                 let of = self.tokens_of(op.operands());
-                self.push(Instr::Await(of), op);
+                self.push(Instr::Await(of, self.roles), op);
             }
             Item::Join => {
                 let of = self.tokens_of(op.operands());
@@ -143,15 +150,19 @@ impl<'a, 'c> Emitter<'a, 'c> {
             }
             Item::Trips(var) => self.compute_as(op, Operation::Copy, [Operand::Var(var), Operand::Const(0)]),
             Item::Forget(var) => self.push(Instr::Forget(var), op),
-            Item::Gather => self.push(Instr::Gather, op),
-            Item::Gathered => self.push(Instr::Gathered, op),
-            Item::Learn(age) => self.push(Instr::Learn(age.into()), op),
+            Item::Gather(at) => self.push(Instr::Gather(at, self.roles), op),
+            Item::Gathered(at) => self.push(Instr::Gathered(at), op),
+            Item::Learn(age) => self.push(Instr::Learn(age.into(), self.roles), op),
         }
         at
     }
 
     fn mbarrier(&mut self, op: Op<'c>, used: Use<'c>) {
-        let by = self.who;
+        let by = if self.by_issuer {
+            Who::Issuer
+        } else {
+            Who::Roles(self.roles)
+        };
         let instr = match used {
             Use::Init { slot, count } => Instr::Init {
                 slot: self.operand(slot),
@@ -203,7 +214,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
         });
         match sizes {
             Some([Some(x), Some(y), Some(z)]) if is_each_dimension([x, y, z]) => {
-                Operand::Const(self.code.threads)
+                Operand::Const(self.code.threads.iter().sum())
             }
             _ => self.operand(count),
         }
@@ -262,7 +273,10 @@ impl<'a, 'c> Emitter<'a, 'c> {
     fn choose(&mut self, op: Op<'c>, at: BlockId) -> BlockId {
         let after = self.new_block();
         let to = self.results(op);
-        let edges = [(1, true), (2, false)].map(|(i, truth)| Edge {
+        let known = op.operand(0).as_constant_int().map(|condition| condition & 1 == 1);
+        let ways = [(1, true), (2, false)].into_iter();
+        let edges = ways.filter(|(_, truth)| known.is_none_or(|known| known == *truth));
+        let edges = edges.map(|(i, truth)| Edge {
             to: Some(after),
             when: self.when(op.operand(0), truth),
             tokens: to
@@ -271,7 +285,8 @@ impl<'a, 'c> Emitter<'a, 'c> {
                 .collect(),
             ..Edge::default()
         });
-        self.end_block(at, edges.into());
+        let edges = edges.collect();
+        self.end_block(at, edges);
         after
     }
 
@@ -304,10 +319,13 @@ impl<'a, 'c> Emitter<'a, 'c> {
             return at;
         };
         if let (true, Some(block)) = (self.slice.index.is_for_issuer(op), flow.blocks[0]) {
-            self.who = Who::Issuer;
+            self.by_issuer = true;
             let after = self.block(block, at);
-            self.who = Who::All;
+            self.by_issuer = false;
             return after;
+        }
+        if let Some(first) = self.slice.index.roles.divides(op) {
+            return self.one_after_the_other(&flow, first, at);
         }
         let after = self.new_block();
         let blocks = flow.blocks.iter().map(|block| block.map(|_| self.new_block()));
@@ -333,6 +351,19 @@ impl<'a, 'c> Emitter<'a, 'c> {
             self.end_block(last, exits);
         }
         after
+    }
+
+    /// Two ways of which each is for some roles: nothing in one of them depends on how far others are in the other one.
+    fn one_after_the_other(&mut self, flow: &Flow<'c>, first: Roles, mut at: BlockId) -> BlockId {
+        let around = self.roles;
+        for (block, roles) in flow.blocks.iter().zip([first, !first]) {
+            self.roles = around & roles;
+            if let Some(block) = block.filter(|_| self.roles != 0) {
+                at = self.block(block, at);
+            }
+        }
+        self.roles = around;
+        at
     }
 
     /// Computes the induction variable of a loop whose bounds are constants: `lower + iteration * step`.

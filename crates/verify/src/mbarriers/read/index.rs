@@ -1,6 +1,7 @@
 //! Places of a function: what the reading of each ring of mbarriers looks up.
 
 use super::flow::{Bounds, Flow};
+use super::roles::WarpRoles;
 use super::{Unreadable, Written};
 use async_dialects::names::{async_, gpux};
 use async_mlir::control_flow::EdgeTarget;
@@ -21,6 +22,16 @@ pub(super) enum Sync {
     InitFence,
 }
 
+/// A ring at which threads gather.
+pub(super) struct GatheringRing<'c> {
+    pub create: Op<'c>,
+    /// How many mbarriers it has.
+    pub depth: u32,
+    /// Places where threads arrive, and where the one that issues waits for them.
+    pub arrivals: Vec<Op<'c>>,
+    pub waits: Vec<Op<'c>>,
+}
+
 /// The places of a function.
 pub struct Index<'c> {
     pub(super) function: Op<'c>,
@@ -32,11 +43,9 @@ pub struct Index<'c> {
     pub(super) token_forms: FxHashMap<Op<'c>, Op<'c>>,
     /// The bounds of loops.
     pub(super) bounds: FxHashSet<Bounds<'c>>,
-    /// Places where all threads arrive, and where the one that issues waits for them.
-    pub(super) gathers: Vec<Op<'c>>,
-    pub(super) gathered: Vec<Op<'c>>,
-    /// How many mbarriers they gather at.
-    pub(super) num_gathering: u32,
+    /// The rings at which threads gather.
+    pub(super) gatherings: Vec<GatheringRing<'c>>,
+    pub(super) roles: WarpRoles<'c>,
     flows: RefCell<FxHashMap<Op<'c>, Option<Rc<Flow<'c>>>>>,
     by_issuer: RefCell<FxHashMap<Op<'c>, bool>>,
 }
@@ -54,9 +63,8 @@ impl<'c> Index<'c> {
             syncs: FxHashMap::default(),
             token_forms: FxHashMap::default(),
             bounds: FxHashSet::default(),
-            gathers: Vec::new(),
-            gathered: Vec::new(),
-            num_gathering: 0,
+            gatherings: Vec::new(),
+            roles: WarpRoles::none(written.function),
             flows: RefCell::default(),
             by_issuer: RefCell::default(),
         };
@@ -72,8 +80,15 @@ impl<'c> Index<'c> {
             })?;
             index.token_forms.insert(issued, load);
         }
-        for create in written.rings {
-            index.find_gathers(*create);
+        let mut users = Vec::new();
+        for &create in written.rings {
+            let of_ring = create.result(0).uses();
+            let of_ring: Vec<Op> = of_ring.into_iter().map(|used| used.owner).collect();
+            index.find_gathering(create, &of_ring);
+            users.extend(of_ring);
+        }
+        if written.has_roles {
+            index.roles = WarpRoles::of(written.function, &users);
         }
         Ok(index)
     }
@@ -188,27 +203,23 @@ impl<'c> Index<'c> {
         is_same.then_some(issued)
     }
 
-    /// Notes where all threads arrive at the mbarriers of `create`, and where the one that issues waits for them.
-    fn find_gathers(&mut self, create: Op<'c>) {
-        let users: Vec<Op> = create
-            .result(0)
-            .uses()
-            .into_iter()
-            .map(|used| used.owner)
-            .collect();
-        let gathers = users
-            .iter()
-            .filter(|op| op.is(nvgpu::MBARRIER_ARRIVE) && !self.is_by_issuer(**op));
-        let gathers: Vec<Op> = gathers.copied().collect();
-        // Of several such rings, one is enough to begin with.
-        if gathers.is_empty() || !self.gathers.is_empty() {
-            return;
+    /// Notes where threads arrive at the mbarriers of `create`, which has these `users`, and where the one that issues waits for them.
+    fn find_gathering(&mut self, create: Op<'c>, users: &[Op<'c>]) {
+        let find = |name: &str, by_issuer: bool| {
+            let found = users
+                .iter()
+                .filter(|op| op.is(name) && self.is_by_issuer(**op) == by_issuer);
+            found.copied().collect::<Vec<Op>>()
+        };
+        let arrivals = find(nvgpu::MBARRIER_ARRIVE, false);
+        if !arrivals.is_empty() {
+            let waits = find(nvgpu::MBARRIER_TRY_WAIT_PARITY, true);
+            self.gatherings.push(GatheringRing {
+                create,
+                depth: mbarriers(create.result(0).ty()).unwrap_or(0),
+                arrivals,
+                waits,
+            });
         }
-        self.gathers = gathers;
-        self.num_gathering = mbarriers(create.result(0).ty()).unwrap_or(0);
-        let waits = users
-            .into_iter()
-            .filter(|op| op.is(nvgpu::MBARRIER_TRY_WAIT_PARITY) && self.is_by_issuer(*op));
-        self.gathered = waits.collect();
     }
 }

@@ -4,7 +4,7 @@
 use super::flow::{Bounds, Limit, loop_of, without_casts};
 use super::index::Index;
 use super::{Unreadable, mbarrier};
-use crate::mbarriers::code::{Operand, Token, Var};
+use crate::mbarriers::code::{Gathering, Operand, Token, Var};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::control_flow::selected_values;
@@ -33,11 +33,11 @@ pub(super) enum Item<'c> {
     Trips(Var),
     /// It gives a variable a value of which nothing is known.
     Forget(Var),
-    /// All threads arrive at mbarriers of another ring.
-    Gather,
+    /// Threads arrive at mbarriers of another ring.
+    Gather(Gathering),
     /// The thread that issues waits for them.
-    Gathered,
-    /// All threads wait for a load of another ring.
+    Gathered(Gathering),
+    /// Threads wait for a load of another ring.
     Learn(u8),
 }
 
@@ -98,7 +98,7 @@ impl<'a, 'c> Slice<'a, 'c> {
             work: Vec::new(),
         };
         let uses = mbarrier::uses(index, create)?;
-        let gathers_here = uses.iter().any(|(op, _)| index.gathers.contains(op));
+        let gathers_here = index.gatherings.iter().any(|ring| ring.create == create);
         for (op, used) in uses {
             slice.add(op, Item::Mbarrier(used))?;
             used.operands().for_each(|value| slice.need(value));
@@ -115,11 +115,13 @@ impl<'a, 'c> Slice<'a, 'c> {
                 slice.add(op, Item::Learn(age))?;
             }
         } else {
-            for &op in &index.gathers {
-                slice.add(op, Item::Gather)?;
-            }
-            for &op in &index.gathered {
-                slice.add(op, Item::Gathered)?;
+            for (number, ring) in (0..).map(Gathering).zip(&index.gatherings) {
+                for &op in &ring.arrivals {
+                    slice.add(op, Item::Gather(number))?;
+                }
+                for &op in &ring.waits {
+                    slice.add(op, Item::Gathered(number))?;
+                }
             }
         }
         slice.close()?;
@@ -258,7 +260,11 @@ impl<'a, 'c> Slice<'a, 'c> {
             op.operands().for_each(|operand| self.need(operand));
             return self.add(op, Item::Compute);
         }
-        if let Some(flow) = self.index.flow(op).filter(|_| op.num_regions() > 0) {
+        if let Some(flow) = self
+            .index
+            .flow(op)
+            .filter(|_| op.num_regions() > 0 && self.index.roles.divides(op).is_none())
+        {
             flow.bound_to(value).for_each(|from| self.need(from));
             return self.add(op, Item::Region);
         }
@@ -386,10 +392,15 @@ impl<'a, 'c> Slice<'a, 'c> {
     }
 
     fn follow_through(&mut self, op: Op<'c>, token: Value<'c>) -> Result<(), Unreadable<'c>> {
-        if let Some(flow) = self.index.flow(op) {
-            self.add(op, Item::Region)?;
-            flow.bound_from(token).for_each(|to| self.follow(to));
+        let Some(flow) = self.index.flow(op) else {
+            return Ok(());
+        };
+        self.add(op, Item::Region)?;
+        if self.index.roles.divides(op).is_some() && flow.bound_from(token).next().is_some() {
+            let what = "passes on the token of a load, of which warps of other roles know nothing";
+            return Err(Unreadable { op, what });
         }
+        flow.bound_from(token).for_each(|to| self.follow(to));
         Ok(())
     }
 }
