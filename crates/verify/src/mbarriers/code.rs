@@ -195,8 +195,8 @@ pub enum Bound {
     Is(Operand),
     /// One more than a variable that counts iterations.
     Next(Var),
-    /// The first iteration: 0, of which so many low bits are told apart.
-    First(u8),
+    /// The first iteration: 0. Iterations are told apart modulo this number.
+    First(u32),
     /// Something of which nothing is known.
     Unknown,
 }

@@ -273,7 +273,7 @@ impl State {
                 None
             }
             Some(When::Last(counter, trip)) => {
-                let next = next(self.var(counter));
+                let next = self.var(counter).next_iteration();
                 let of_all = Int::exact(i64::try_from(trip).unwrap_or(i64::MAX));
                 if !next.may_equal(of_all) || next.least() > trip {
                     return None;
@@ -281,12 +281,12 @@ impl State {
                 None
             }
             Some(When::Trips(trips, counter)) => {
-                let run = counter.map_or(Int::exact(0), |counter| next(self.var(counter)));
+                let run = counter.map_or(Int::exact(0), |counter| self.var(counter).next_iteration());
                 let known = self.var(trips);
                 if !known.may_equal(run) {
                     return None;
                 }
-                Some((trips, if known.bits() > run.bits() { known } else { run }))
+                Some((trips, if known.is_finer_than(run) { known } else { run }))
             }
         };
         Some(Taken {
@@ -322,8 +322,8 @@ impl Taken<'_> {
             None => self.before(var),
             Some(Bound::Is(Operand::Const(value))) => Int::exact(value),
             Some(Bound::Is(Operand::Var(from))) => self.before(from),
-            Some(Bound::Next(counter)) => next(self.before(counter)),
-            Some(Bound::First(bits)) => Int::low(0, bits),
+            Some(Bound::Next(counter)) => self.before(counter).next_iteration(),
+            Some(Bound::First(modulus)) => Int::iterations(0, modulus),
             Some(Bound::Unknown) => UNKNOWN,
         }
     }
@@ -337,9 +337,4 @@ impl Taken<'_> {
             Some((_, from)) => from.map_or(0, |from| self.state.in_flight(from, role)),
         }
     }
-}
-
-/// The iteration after `counter`, of which as many bits are known.
-fn next(counter: Int) -> Int {
-    Int::low(counter.least().wrapping_add(1).cast_signed(), counter.bits())
 }

@@ -56,7 +56,7 @@ pub fn pipelines() -> impl Strategy<Value = Pipeline> {
             waits_first: waits_first && ahead > 0,
             syncs,
             trip,
-            closed: closed && depth.is_power_of_two(),
+            closed,
             load_by_load,
         },
     )
@@ -210,12 +210,13 @@ impl Pipeline {
     fn body(&self, draft: &mut Draft, before: &[Token]) {
         let [iteration, next, oldest] = [(); 3].map(|()| draft.var());
         let carried: Vec<Token> = before.iter().map(|_| draft.token()).collect();
-        let bits = u8::try_from((4 * self.depth).next_power_of_two().trailing_zeros()).expect("few bits");
+        // Trips are few.
+        let period = 8_u32.next_multiple_of(2 * self.depth);
         let ahead = i64::from(self.ahead);
         let enter = Edge {
             to: Some(BlockId(1)),
             vars: vec![
-                (iteration, Bound::First(bits)),
+                (iteration, Bound::First(period)),
                 (next, Bound::Is(Operand::Const(ahead % (2 * i64::from(self.depth))))),
                 (oldest, Bound::Is(Operand::Const(0))),
             ],

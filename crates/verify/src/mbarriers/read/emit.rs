@@ -406,7 +406,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
         } else if is_over {
             result.when = self.trips(place).map(|trips| When::Trips(trips, None));
         } else if let Some(&counter) = self.slice.counters.get(&place.op) {
-            result.vars.push((counter, Bound::First(self.counted_bits(place))));
+            result.vars.push((counter, Bound::First(self.period(place))));
         }
         Some(result)
     }
@@ -440,13 +440,13 @@ impl<'a, 'c> Emitter<'a, 'c> {
         self.slice.trips.get(&bounds).copied()
     }
 
-    /// How many low bits of iterations are told apart: enough for slot and parity.
-    fn counted_bits(&self, place: &Place<'_, 'c>) -> u8 {
-        let phases = 2 * u64::from(self.code.depth);
+    /// The number modulo which iterations are told apart: slot and parity are the same after twice as many phases as there are slots.
+    fn period(&self, place: &Place<'_, 'c>) -> u32 {
+        let phases = 2 * self.code.depth;
         let is_exact = self.slice.exact.contains(&place.op);
         let trip = place.flow.trip.filter(|_| is_exact).unwrap_or(0);
-        let most = phases.max(trip.saturating_add(1));
-        u8::try_from(most.next_power_of_two().trailing_zeros()).unwrap_or(0)
+        let trip = u32::try_from(trip).unwrap_or(0);
+        (trip + 1).next_multiple_of(phases)
     }
 
     fn edge(&self, edge: &control_flow::Edge<'c>, place: &Place<'_, 'c>) -> Edge {
