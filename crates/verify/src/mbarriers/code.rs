@@ -61,6 +61,8 @@ pub struct Code {
     pub threads: Vec<i64>,
     /// The ring of which it is told how many times threads have gathered there.
     pub counted: Gathering,
+    /// True if threads gather at this ring itself.
+    pub is_gathering: bool,
     /// How many times threads may gather before it is not told apart any more: as often as the ring at which they do has mbarriers.
     pub most_gathers: u8,
     /// The number of variables.

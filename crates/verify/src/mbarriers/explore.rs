@@ -7,12 +7,12 @@
 //! Cost: (instructions) x (states that a block is entered in), which are at most a few for each slot of the ring in the code that
 //! `--gpux-tokens-to-mbarriers` writes.
 
-use super::code::{BlockId, Code, Instr, Who};
-use super::int::Int;
+use super::code::{BlockId, Code, Instr, Token, Var, Who};
+use super::int::{Int, UNKNOWN};
 use super::liveness::{Live, liveness};
 use super::slot::{Fault, Slot};
-use super::state::{Slots, State, Taken};
-use rustc_hash::FxHashSet;
+use super::state::{Slots, State};
+use rustc_hash::FxHashMap;
 
 /// The most states that a block is looked at in.
 const MOST_STATES: usize = 1 << 16;
@@ -40,49 +40,131 @@ struct Known {
     slots: Box<[Slot]>,
     /// Of live variables.
     vars: Box<[Int]>,
-    /// Of live tokens.
+    /// Of live tokens, by role.
     tokens: Box<[Slots]>,
+}
+
+/// How many times threads have gathered since what is said of the slots, and since the thread that issues has waited for them. These tell
+/// no states apart: of several, the largest count, which say least.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Ages {
+    slots: Box<[u8]>,
     gathered: u8,
 }
 
-impl Known {
-    fn entry(state: &State, live: &Live, roles: usize) -> Self {
-        let tokens = live.tokens.iter();
-        Self {
-            slots: state.slots.as_slice().into(),
-            vars: live.vars.iter().map(|var| state.var(*var)).collect(),
-            tokens: tokens
-                .flat_map(|token| (0..roles).map(|role| state.in_flight(*token, role)))
-                .collect(),
-            gathered: state.gathered,
+impl Ages {
+    /// Takes the larger ones; returns true if that changes any.
+    fn join(&mut self, other: &Self) -> bool {
+        let all = self.slots.iter_mut().chain([&mut self.gathered]);
+        let others = other.slots.iter().chain([&other.gathered]);
+        let mut changed = false;
+        for (age, other) in all.zip(others) {
+            changed |= *age < *other;
+            *age = (*age).max(*other);
         }
+        changed
+    }
+}
+
+/// What is looked at.
+struct Explorer<'a> {
+    code: &'a Code,
+    live: Vec<Live>,
+    /// The states in which each block begins.
+    seen: Vec<FxHashMap<Known, Ages>>,
+    work: Vec<(BlockId, Known)>,
+    outcome: Outcome,
+}
+
+impl Explorer<'_> {
+    fn roles(&self) -> usize {
+        self.code.threads.len()
     }
 
-    fn after(state: &State, taken: &Taken, live: &Live, roles: usize) -> Self {
-        let tokens = live.tokens.iter();
-        Self {
-            slots: state.slots.as_slice().into(),
-            vars: live.vars.iter().map(|var| taken.var(*var)).collect(),
-            tokens: tokens
-                .flat_map(|token| (0..roles).map(|role| taken.in_flight(*token, role)))
-                .collect(),
-            gathered: state.gathered,
-        }
-    }
-
-    fn restore(&self, state: &mut State, live: &Live, roles: usize) {
-        state.slots.copy_from_slice(&self.slots);
-        for (var, value) in live.vars.iter().zip(&self.vars) {
-            state.set(*var, *value);
-        }
+    /// Comes to block `to`, where variables and tokens are what these say.
+    fn arrive(
+        &mut self,
+        to: BlockId,
+        state: &State,
+        var: impl Fn(Var) -> Int,
+        token: impl Fn(Token, usize) -> Slots,
+    ) -> Result<(), Refusal> {
+        let live = &self.live[to.0 as usize];
+        let roles = self.roles();
         let names = live
             .tokens
             .iter()
             .flat_map(|token| (0..roles).map(move |role| (*token, role)));
-        for ((token, role), slots) in names.zip(&self.tokens) {
+        // Where threads gather, ages are those of slots, which take turns.
+        let is_told_apart = self.code.is_gathering;
+        let age = |slot: &Slot| if is_told_apart { slot.age() } else { 0 };
+        let known = Known {
+            slots: state.slots.iter().map(|slot| slot.with_age(age(slot))).collect(),
+            vars: live.vars.iter().map(|name| var(*name)).collect(),
+            tokens: names.map(|(name, role)| token(name, role)).collect(),
+        };
+        let ages = Ages {
+            slots: state.slots.iter().map(Slot::age).collect(),
+            gathered: state.gathered,
+        };
+        let seen = &mut self.seen[to.0 as usize];
+        if let Some(before) = seen.get_mut(&known) {
+            if before.join(&ages) {
+                self.work.push((to, known));
+            }
+            return Ok(());
+        }
+        if seen.len() == MOST_STATES {
+            let fault = Fault::TooMany;
+            return Err(Refusal { instr: None, fault });
+        }
+        seen.insert(known.clone(), ages);
+        self.work.push((to, known));
+        Ok(())
+    }
+
+    /// Makes `state` what is known where block `at` begins.
+    fn restore(&self, at: BlockId, known: &Known, state: &mut State) {
+        let live = &self.live[at.0 as usize];
+        state.slots.copy_from_slice(&known.slots);
+        if let Some(ages) = self.seen[at.0 as usize].get(known) {
+            for (slot, age) in state.slots.iter_mut().zip(&ages.slots) {
+                *slot = slot.with_age(*age);
+            }
+            state.gathered = ages.gathered;
+        }
+        for (var, value) in live.vars.iter().zip(&known.vars) {
+            state.set(*var, *value);
+        }
+        let roles = self.roles();
+        let names = live
+            .tokens
+            .iter()
+            .flat_map(|token| (0..roles).map(move |role| (*token, role)));
+        for ((token, role), slots) in names.zip(&known.tokens) {
             state.set_token(token, role, *slots);
         }
-        state.gathered = self.gathered;
+    }
+
+    fn run(&mut self, place: usize, state: &mut State) -> Result<(), Refusal> {
+        let instr = self.code.instrs[place];
+        let refusal = |fault| Refusal {
+            instr: Some(place),
+            fault,
+        };
+        state.waited = None;
+        state.run(instr, self.code).map_err(refusal)?;
+        if let (
+            Instr::Wait {
+                by: Who::Roles(_), ..
+            },
+            Some(waited),
+        ) = (instr, state.waited)
+        {
+            let age = &mut self.outcome.ages[place];
+            *age = Some(waited.age.max(age.unwrap_or(0)));
+        }
+        Ok(())
     }
 }
 
@@ -94,66 +176,41 @@ impl Known {
 ///
 /// A rule that may be broken.
 pub fn check(code: &Code) -> Result<Outcome, Refusal> {
-    let live = liveness(code);
-    let mut outcome = Outcome {
-        ages: vec![None; code.instrs.len()],
+    let mut explorer = Explorer {
+        code,
+        live: liveness(code),
+        seen: vec![FxHashMap::default(); code.blocks.len()],
+        work: Vec::new(),
+        outcome: Outcome {
+            ages: vec![None; code.instrs.len()],
+        },
     };
-    let mut seen: Vec<FxHashSet<Known>> = vec![FxHashSet::default(); code.blocks.len()];
-    let roles = code.threads.len();
     let mut state = State::new(code);
-    let mut work = Vec::new();
-    if let Some(first) = live.first() {
-        let known = Known::entry(&state, first, roles);
-        seen[0].insert(known.clone());
-        work.push((BlockId(0), known));
+    if !code.blocks.is_empty() {
+        explorer.arrive(BlockId(0), &state, |_| UNKNOWN, |_, _| 0)?;
     }
-    while let Some((at, known)) = work.pop() {
+    while let Some((at, known)) = explorer.work.pop() {
+        explorer.restore(at, &known, &mut state);
         let block = code.blocks[at.0 as usize];
-        known.restore(&mut state, &live[at.0 as usize], roles);
         for place in block.instrs.range() {
-            run(code, place, &mut state, &mut outcome)?;
+            explorer.run(place, &mut state)?;
         }
         for edge in block.edges.of(&code.edges) {
             let Some(taken) = state.take(edge) else {
                 continue;
             };
-            let Some(to) = edge.to else {
-                leave(&state)?;
-                continue;
-            };
-            let known = Known::after(&state, &taken, &live[to.0 as usize], roles);
-            let seen = &mut seen[to.0 as usize];
-            if seen.insert(known.clone()) {
-                if seen.len() > MOST_STATES {
-                    let fault = Fault::TooMany;
-                    return Err(Refusal { instr: None, fault });
-                }
-                work.push((to, known));
+            match edge.to {
+                None => leave(&state)?,
+                Some(to) => explorer.arrive(
+                    to,
+                    &state,
+                    |var| taken.var(var),
+                    |token, role| taken.in_flight(token, role),
+                )?,
             }
         }
     }
-    Ok(outcome)
-}
-
-fn run(code: &Code, place: usize, state: &mut State, outcome: &mut Outcome) -> Result<(), Refusal> {
-    let instr = code.instrs[place];
-    let refusal = |fault| Refusal {
-        instr: Some(place),
-        fault,
-    };
-    state.waited = None;
-    state.run(instr, code).map_err(refusal)?;
-    if let (
-        Instr::Wait {
-            by: Who::Roles(_), ..
-        },
-        Some(waited),
-    ) = (instr, state.waited)
-    {
-        let age = &mut outcome.ages[place];
-        *age = Some(waited.age.max(age.unwrap_or(0)));
-    }
-    Ok(())
+    Ok(explorer.outcome)
 }
 
 /// Looks at the state where the function ends: nothing may be in flight.

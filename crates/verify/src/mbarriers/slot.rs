@@ -293,6 +293,18 @@ impl Slot {
         learn
     }
 
+    /// How many times threads have gathered since the last time that the last phase, as it was armed, came after.
+    #[must_use]
+    pub fn age(&self) -> u8 {
+        self.age
+    }
+
+    /// The same mbarrier, of another age.
+    #[must_use]
+    pub fn with_age(self, age: u8) -> Self {
+        Self { age, ..self }
+    }
+
     /// A fence after initializations.
     pub fn init_fence(&mut self) {
         self.is_unfenced = false;

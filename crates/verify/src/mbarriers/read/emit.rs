@@ -47,6 +47,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
                 depth,
                 threads: slice.index.roles.threads.clone(),
                 counted,
+                is_gathering: slice.is_gathering,
                 most_gathers: u8::try_from(most_gathers).unwrap_or(u8::MAX),
                 vars: slice.num_vars,
                 tokens: u32::try_from(slice.tokens.len()).unwrap_or(u32::MAX),

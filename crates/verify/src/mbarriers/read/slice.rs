@@ -67,6 +67,8 @@ pub(super) struct Slice<'a, 'c> {
     /// Variables of which nothing is known where they are defined.
     pub unknown: FxHashSet<Value<'c>>,
     pub num_vars: u32,
+    /// True if threads gather at the ring.
+    pub is_gathering: bool,
     /// Loops of constant trip count of which all iterations are told apart.
     pub exact: FxHashSet<Op<'c>>,
     known: FxHashSet<(Op<'c>, Item<'c>)>,
@@ -92,13 +94,13 @@ impl<'a, 'c> Slice<'a, 'c> {
             trips: FxHashMap::default(),
             unknown: FxHashSet::default(),
             num_vars: 0,
+            is_gathering: index.gatherings.iter().any(|ring| ring.create == create),
             exact: FxHashSet::default(),
             known: FxHashSet::default(),
             regions: Vec::new(),
             work: Vec::new(),
         };
         let uses = mbarrier::uses(index, create)?;
-        let gathers_here = index.gatherings.iter().any(|ring| ring.create == create);
         for (op, used) in uses {
             slice.add(op, Item::Mbarrier(used))?;
             used.operands().for_each(|value| slice.need(value));
@@ -110,7 +112,7 @@ impl<'a, 'c> Slice<'a, 'c> {
                 slice.follow(load.result(0));
             }
         }
-        if gathers_here {
+        if slice.is_gathering {
             for &(op, age) in ages {
                 slice.add(op, Item::Learn(age))?;
             }
@@ -325,8 +327,8 @@ impl<'a, 'c> Slice<'a, 'c> {
         Ok(var)
     }
 
-    /// Counts the iterations of loops of constant trip count: of those that have loads of a phase that is armed before or after them, since
-    /// it expects the bytes of them all.
+    /// Counts the iterations of loops whose trip count is needed, and of loops of constant trip count: of those that have loads of a phase that
+    /// is armed before or after them, since it expects the bytes of them all.
     fn tell_iterations_apart(&mut self, iterations: Iterations) {
         let mut with_loads = FxHashSet::default();
         let mut with_arrivals = FxHashSet::default();
@@ -339,6 +341,9 @@ impl<'a, 'c> Slice<'a, 'c> {
             }
         }
         for op in self.regions.clone() {
+            if Bounds::of(op).is_some_and(|bounds| self.trips.contains_key(&bounds)) {
+                self.counter(op);
+            }
             let trip = self.index.flow(op).and_then(|flow| flow.trip);
             let is_open = with_loads.contains(&op) && !with_arrivals.contains(&op);
             let is_counted = is_open || iterations == Iterations::All;
