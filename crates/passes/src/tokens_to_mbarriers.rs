@@ -12,6 +12,8 @@
 //! **Refusals.** Loads that only some threads reach; branches between blocks; operations through which the state of a
 //! ring can't be carried. A token that no ring can follow is awaited where its load is issued, with a remark.
 //!
+//! **Check.** `crates/verify` looks at what was written while tokens and awaits are still there (`utils/verify_result.rs`).
+//!
 //! **Roles.** Where loads name the warp that issues them, warps may have roles ([`roles`]): only the threads that use a slot
 //! arrive, and only those that await a load wait for it. `--gpux-split-roles` then gives each role code of its own.
 //!
@@ -32,6 +34,7 @@ use crate::analysis::roles::Roles;
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
+use crate::utils::verify_result::{VERIFY_RESULT, check_mbarriers};
 use async_dialects::completion::ExecutionScope;
 use async_dialects::names::gpux_attr;
 use async_dialects::registry::GPUX;
@@ -83,6 +86,7 @@ impl Pass for TokensToMbarriers {
                 false,
                 "emit remarks that say which tokens each mbarrier carries",
             ),
+            VERIFY_RESULT,
         ],
         dependent_dialects: &[
             Dialect::ARITH,
@@ -157,7 +161,11 @@ impl Pass for TokensToMbarriers {
         );
         cx.count("phases", plan.phases.len() as u64);
         cx.count("barriers", plan.rendezvous.len() as u64);
-        emit::emit(op, read, &plan, war, issuer)?;
+        let written = emit::emit(op, read, &plan, war, issuer)?;
+        if cx.bool(VERIFY_RESULT.name) {
+            check_mbarriers(op, &written.rings, &written.loads, roles.is_some())?;
+        }
+        written.erase_loads();
         awaits::erase_complete(op);
         if roles.is_some() {
             op.set_attr(gpux_attr::ROLES, Attribute::unit(op.context()));

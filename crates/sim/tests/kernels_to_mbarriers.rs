@@ -21,9 +21,10 @@ proptest! {
     fn kernels_with_bulk_loads_keep_their_meaning(
         kernel in kernels(Profile::BULK),
         round in any::<bool>(),
+        war in prop_oneof![Just("barrier"), Just("mbarrier")],
         seed in any::<u64>(),
     ) {
-        let pipeline = format!("gpux-tokens-to-mbarriers{{round-rings={round}}},gpux-tokens-to-groups");
+        let pipeline = format!("gpux-tokens-to-mbarriers{{war={war} round-rings={round}}},gpux-tokens-to-groups");
         let case = Case { may_refuse: true, ..Case::of(&kernel, &pipeline) };
         case.hold(&context(), seed)?;
     }

@@ -5,4 +5,5 @@
 
 pub mod barriers;
 pub mod groups;
+pub mod mbarriers;
 pub mod references;

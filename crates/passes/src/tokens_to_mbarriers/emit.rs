@@ -26,16 +26,37 @@ use tokenflow::phases::{
     RingId, RoleSet, SyncPoint,
 };
 
-/// Writes `plan`, of what was read from `function`.
+/// What was written beside tokens and awaits.
+pub(super) struct Emitted<'c> {
+    /// The loads in token form, right before each of which it is issued.
+    pub loads: Vec<Op<'c>>,
+    /// The operations that create mbarriers.
+    pub rings: Vec<Op<'c>>,
+}
+
+impl Emitted<'_> {
+    /// Takes the loads in token form away. What still uses their tokens is for other engines, for which a load is complete.
+    pub fn erase_loads(self) {
+        for load in self.loads {
+            let token = load.result(0);
+            let ready = OpBuilder::new(async_::READY, load.location()).results(&[token.ty()]);
+            token.replace_all_uses_with(ready.before(load).result(0));
+            load.erase();
+        }
+    }
+}
+
+/// Writes `plan`, of what was read from `function`; its tokens stay.
 pub(super) fn emit<'c>(
     function: Op<'c>,
     read: PhaseSkeleton<'c>,
     plan: &Plan,
     war: WarProtection,
     issuer: Option<u32>,
-) -> Result<(), PassError<'c>> {
+) -> Result<Emitted<'c>, PassError<'c>> {
     let Some(entry) = function.region(0).first() else {
-        return Ok(());
+        let (loads, rings) = (Vec::new(), Vec::new());
+        return Ok(Emitted { loads, rings });
     };
     let mut emitter = Emitter {
         builder: Builder::new(function, entry, issuer),
@@ -47,7 +68,12 @@ pub(super) fn emit<'c>(
         rendezvous: Vec::new(),
         state: State::new(plan),
     };
-    emitter.function()
+    emitter.function()?;
+    let rings = emitter.rings.iter().chain(&emitter.rendezvous);
+    Ok(Emitted {
+        rings: rings.filter_map(|ring| ring.group.defining_op()).collect(),
+        loads: emitter.read.loads.iter().copied().collect(),
+    })
 }
 
 /// Where what of a plan is to be written.
@@ -127,13 +153,6 @@ impl<'c> Emitter<'_, 'c> {
         self.block(scope)?;
         if let Some(after) = after {
             self.finish(after);
-        }
-        // What still uses the tokens is for other engines, for which a load is complete.
-        for &load in &self.read.loads {
-            let token = load.result(0);
-            let ready = OpBuilder::new(async_::READY, load.location()).results(&[token.ty()]);
-            token.replace_all_uses_with(ready.before(load).result(0));
-            load.erase();
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use async_verify::barriers;
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
+use async_verify::mbarriers;
 use async_verify::references::{self, Conventions};
 
 /// The option that turns the check off.
@@ -76,6 +77,26 @@ pub(crate) fn check_nvgpu_waits<'c>(
         role,
     };
     check_groups(function, vocabulary).map(|_| ())
+}
+
+/// Checks that every phase of the mbarriers that `rings` create is waited for as it should be in `function`, where each of `loads`, which are
+/// in token form, stands beside the load that is issued for it.
+pub(crate) fn check_mbarriers<'c>(
+    function: Op<'c>,
+    rings: &[Op<'c>],
+    loads: &[Op<'c>],
+    has_roles: bool,
+) -> Result<(), PassError<'c>> {
+    let written = mbarriers::Written {
+        function,
+        rings,
+        loads,
+        has_roles,
+    };
+    mbarriers::verify(&written).map_err(|failure| {
+        let message = format!("{}, says the check of what was written", failure.what);
+        advise(PassError::new(failure.op, message), failure.op)
+    })
 }
 
 fn check_groups<'c>(
@@ -173,4 +194,5 @@ fn advise<'c>(error: PassError<'c>, op: Op<'c>) -> PassError<'c> {
 }
 
 /// What to do where the check fails.
-const ADVICE: &str = "nothing was written; this is a bug in async-opt: please report it with the input and the options";
+const ADVICE: &str =
+    "nothing was written; this is a bug in async-opt: please report it with the input and the options";

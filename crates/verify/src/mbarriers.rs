@@ -1,0 +1,23 @@
+//! Mbarriers that loads complete on: is each load complete where its token is awaited, and does each wait end?
+//!
+//! [`read`] turns a function whose tokens are still there, beside the mbarriers and waits that stand for them, into [`Code`]: of one
+//! ring of mbarriers at a time, with all that its slots and parities are computed from. [`check()`] looks at every state that
+//! the code can be in: what it accepts is true of every execution.
+//!
+//! *The machine* is that of the PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier", see [`mod@slot`]. All
+//! threads of a block take the same way to loads, arrivals and barriers; how far each of them is, is anybody's guess.
+
+pub mod code;
+pub mod explore;
+pub mod int;
+pub mod liveness;
+pub mod read;
+pub mod slot;
+pub mod state;
+pub mod verify;
+
+pub use code::Code;
+pub use explore::{Outcome, Refusal, check};
+pub use read::Written;
+pub use slot::Fault;
+pub use verify::{Failure, verify};

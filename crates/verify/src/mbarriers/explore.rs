@@ -1,0 +1,223 @@
+//! Looks at every state that code can be in.
+//!
+//! What is known at a point is one of few states: slots, parities and what a program counts are small numbers, and of iterations a few
+//! low bits are told apart. So all are visited, for loops of any trip count. Of conditions that are not known, both outcomes are looked at.
+//! Tokens and variables that are not used later are not part of a state.
+//!
+//! Cost: (instructions) x (states that a block is entered in), which are at most a few for each slot of the ring in the code that
+//! `--gpux-tokens-to-mbarriers` writes.
+
+use super::code::{BlockId, Code, Instr, Token, Var, Who};
+use super::int::{Int, UNKNOWN};
+use super::liveness::{Live, liveness};
+use super::slot::{Fault, Slot};
+use super::state::{Slots, State};
+use rustc_hash::FxHashMap;
+
+/// The most states that a block is looked at in.
+const MOST_STATES: usize = 1 << 16;
+
+/// A rule that code breaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The place among all instructions; `None` where the function ends.
+    pub instr: Option<usize>,
+    /// The rule.
+    pub fault: Fault,
+}
+
+/// What is true of all executions of code that breaks no rule.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Outcome {
+    /// For each instruction that is a wait, and not of the thread that issues, how many times threads may have gathered since the phase that
+    /// it waits for was armed, but for those times that were over then; `None` if it is never reached.
+    pub ages: Vec<Option<u8>>,
+}
+
+/// What is known where a block begins.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Known {
+    slots: Box<[Slot]>,
+    /// Of live variables.
+    vars: Box<[Int]>,
+    /// Of live tokens, by role.
+    tokens: Box<[Slots]>,
+}
+
+/// How many times threads have gathered since what is said of the slots, and since the thread that issues has waited for them. These tell
+/// no states apart: of several, the largest count, which say least.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Ages {
+    slots: Box<[u8]>,
+    gathered: u8,
+}
+
+impl Ages {
+    /// Takes the larger ones; returns true if that changes any.
+    fn join(&mut self, other: &Self) -> bool {
+        let all = self.slots.iter_mut().chain([&mut self.gathered]);
+        let others = other.slots.iter().chain([&other.gathered]);
+        let mut changed = false;
+        for (age, other) in all.zip(others) {
+            changed |= *age < *other;
+            *age = (*age).max(*other);
+        }
+        changed
+    }
+}
+
+/// What is looked at.
+struct Explorer<'a> {
+    code: &'a Code,
+    live: Vec<Live>,
+    /// The states in which each block begins.
+    seen: Vec<FxHashMap<Known, Ages>>,
+    work: Vec<(BlockId, Known)>,
+    outcome: Outcome,
+}
+
+impl Explorer<'_> {
+    fn roles(&self) -> usize {
+        self.code.threads.len()
+    }
+
+    /// Comes to block `to`, where variables and tokens are what these say.
+    fn arrive(
+        &mut self,
+        to: BlockId,
+        state: &State,
+        var: impl Fn(Var) -> Int,
+        token: impl Fn(Token, usize) -> Slots,
+    ) -> Result<(), Refusal> {
+        let live = &self.live[to.0 as usize];
+        let roles = self.roles();
+        let names = live
+            .tokens
+            .iter()
+            .flat_map(|token| (0..roles).map(move |role| (*token, role)));
+        // Where threads gather, ages are those of slots, which take turns.
+        let is_told_apart = self.code.is_gathering;
+        let age = |slot: &Slot| if is_told_apart { slot.age() } else { 0 };
+        let known = Known {
+            slots: state.slots.iter().map(|slot| slot.with_age(age(slot))).collect(),
+            vars: live.vars.iter().map(|name| var(*name)).collect(),
+            tokens: names.map(|(name, role)| token(name, role)).collect(),
+        };
+        let ages = Ages {
+            slots: state.slots.iter().map(Slot::age).collect(),
+            gathered: state.gathered,
+        };
+        let seen = &mut self.seen[to.0 as usize];
+        if let Some(before) = seen.get_mut(&known) {
+            if before.join(&ages) {
+                self.work.push((to, known));
+            }
+            return Ok(());
+        }
+        if seen.len() == MOST_STATES {
+            let fault = Fault::TooMany;
+            return Err(Refusal { instr: None, fault });
+        }
+        seen.insert(known.clone(), ages);
+        self.work.push((to, known));
+        Ok(())
+    }
+
+    /// Makes `state` what is known where block `at` begins.
+    fn restore(&self, at: BlockId, known: &Known, state: &mut State) {
+        let live = &self.live[at.0 as usize];
+        state.slots.copy_from_slice(&known.slots);
+        if let Some(ages) = self.seen[at.0 as usize].get(known) {
+            for (slot, age) in state.slots.iter_mut().zip(&ages.slots) {
+                *slot = slot.with_age(*age);
+            }
+            state.gathered = ages.gathered;
+        }
+        for (var, value) in live.vars.iter().zip(&known.vars) {
+            state.set(*var, *value);
+        }
+        let roles = self.roles();
+        let names = live
+            .tokens
+            .iter()
+            .flat_map(|token| (0..roles).map(move |role| (*token, role)));
+        for ((token, role), slots) in names.zip(&known.tokens) {
+            state.set_token(token, role, *slots);
+        }
+    }
+
+    fn run(&mut self, place: usize, state: &mut State) -> Result<(), Refusal> {
+        let instr = self.code.instrs[place];
+        let refusal = |fault| Refusal {
+            instr: Some(place),
+            fault,
+        };
+        state.waited = None;
+        state.run(instr, self.code).map_err(refusal)?;
+        if let (
+            Instr::Wait {
+                by: Who::Roles(_), ..
+            },
+            Some(waited),
+        ) = (instr, state.waited)
+        {
+            let age = &mut self.outcome.ages[place];
+            *age = Some(waited.age.max(age.unwrap_or(0)));
+        }
+        Ok(())
+    }
+}
+
+/// Checks that no execution of `code` breaks a rule: each phase has the arrivals and bytes that it expects, each wait is for the phase of its
+/// parity and ends, no thread is two phases behind, mbarriers are initialized before they are used, and loads have landed where
+/// their tokens are awaited.
+///
+/// # Errors
+///
+/// A rule that may be broken.
+pub fn check(code: &Code) -> Result<Outcome, Refusal> {
+    let mut explorer = Explorer {
+        code,
+        live: liveness(code),
+        seen: vec![FxHashMap::default(); code.blocks.len()],
+        work: Vec::new(),
+        outcome: Outcome {
+            ages: vec![None; code.instrs.len()],
+        },
+    };
+    let mut state = State::new(code);
+    if !code.blocks.is_empty() {
+        explorer.arrive(BlockId(0), &state, |_| UNKNOWN, |_, _| 0)?;
+    }
+    while let Some((at, known)) = explorer.work.pop() {
+        explorer.restore(at, &known, &mut state);
+        let block = code.blocks[at.0 as usize];
+        for place in block.instrs.range() {
+            explorer.run(place, &mut state)?;
+        }
+        for edge in block.edges.of(&code.edges) {
+            let Some(taken) = state.take(edge) else {
+                continue;
+            };
+            match edge.to {
+                None => leave(&state)?,
+                Some(to) => explorer.arrive(
+                    to,
+                    &state,
+                    |var| taken.var(var),
+                    |token, role| taken.in_flight(token, role),
+                )?,
+            }
+        }
+    }
+    Ok(explorer.outcome)
+}
+
+/// Looks at the state where the function ends: nothing may be in flight.
+fn leave(state: &State) -> Result<(), Refusal> {
+    if state.slots.iter().any(Slot::is_in_flight) {
+        let fault = Fault::InUse;
+        return Err(Refusal { instr: None, fault });
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Checks all rings of mbarriers of a function.
+
+use super::code::{Gathering, Instr, Who};
+use super::explore::{Outcome, Refusal, check};
+use super::read::{Index, Iterations, Reading, Unreadable, Written, read};
+use async_mlir::ir::{Op, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Something wrong with what was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure<'c> {
+    /// The operation.
+    pub op: Op<'c>,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl<'c> From<Unreadable<'c>> for Failure<'c> {
+    fn from(unreadable: Unreadable<'c>) -> Self {
+        Self {
+            op: unreadable.op,
+            what: unreadable.what.to_owned(),
+        }
+    }
+}
+
+/// Checks that `written` breaks no rule of mbarriers: see [`check()`].
+///
+/// The ring at which threads gather comes last: that no thread is too far ahead there follows from the loads of other rings that it has
+/// waited for.
+///
+/// # Errors
+///
+/// The first operation that breaks a rule, or that can't be read.
+pub fn verify<'c>(written: &Written<'_, 'c>) -> Result<(), Failure<'c>> {
+    let index = Index::new(written)?;
+    let gatherings: Vec<(Gathering, Op)> = index.gatherings().collect();
+    let is_gathering = |create: &Op| gatherings.iter().any(|(_, known)| known == create);
+    let mut others = written.rings.to_vec();
+    others.retain(|create| !is_gathering(create));
+    for (number, gathering) in &gatherings {
+        let mut ages = FxHashMap::default();
+        for &create in &others {
+            let (reading, outcome) = verify_ring(&index, create, &[], *number)?;
+            add_ages(&reading, &outcome, &mut ages);
+        }
+        let ages: Vec<(Op, u8)> = ages.into_iter().collect();
+        verify_ring(&index, *gathering, &ages, *number)?;
+    }
+    if gatherings.is_empty() {
+        for &create in &others {
+            verify_ring(&index, create, &[], Gathering::default())?;
+        }
+    }
+    let groups: FxHashSet<Value> = written.rings.iter().map(|create| create.result(0)).collect();
+    for op in index.issued_loads() {
+        // The group comes before the slot.
+        let group = op.num_operands().checked_sub(2).map(|i| op.operand(i));
+        if !group.is_some_and(|group| groups.contains(&group)) {
+            let what = "completes on a mbarrier that is not known";
+            return Err(Unreadable { op, what }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Checks the ring that `create` makes. If that fails, all iterations of loops of constant trip count are told apart.
+fn verify_ring<'c>(
+    index: &Index<'c>,
+    create: Op<'c>,
+    ages: &[(Op<'c>, u8)],
+    counted: Gathering,
+) -> Result<(Reading<'c>, Outcome), Failure<'c>> {
+    let mut failure = None;
+    for iterations in [Iterations::Some, Iterations::All] {
+        let reading = read(index, create, ages, iterations, counted)?;
+        match check(&reading.code) {
+            Ok(outcome) => return Ok((reading, outcome)),
+            Err(Refusal { instr, fault }) => {
+                let op = instr.and_then(|instr| reading.origins.get(instr)).copied();
+                failure.get_or_insert(Failure {
+                    op: op.unwrap_or(create),
+                    what: fault.to_string(),
+                });
+            }
+        }
+    }
+    failure.map_or_else(|| unreachable!("each attempt succeeds or fails"), Err)
+}
+
+/// Adds what is known of the waits of a ring.
+fn add_ages<'c>(reading: &Reading<'c>, outcome: &Outcome, ages: &mut FxHashMap<Op<'c>, u8>) {
+    let instrs = reading
+        .code
+        .instrs
+        .iter()
+        .zip(&outcome.ages)
+        .zip(&reading.origins);
+    for ((instr, age), op) in instrs {
+        let by_role = matches!(
+            instr,
+            Instr::Wait {
+                by: Who::Roles(_),
+                ..
+            }
+        );
+        if let Some(age) = age.filter(|_| by_role) {
+            ages.insert(*op, age);
+        }
+    }
+}
