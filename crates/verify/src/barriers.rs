@@ -10,6 +10,7 @@ mod bytes;
 pub mod certificate;
 pub mod check;
 pub mod code;
+mod in_flight;
 pub mod infer;
 pub mod read;
 mod state;

@@ -2,7 +2,8 @@
 
 use super::bytes::{ByBytes, Bytes};
 use super::certificate::{Exposed, InFlight, Issuer, Pending};
-use super::code::{ALL_WARPS, Block, ClassId, Code, Edge, EdgeKind, Instr, Issue, Threads, Token};
+use super::code::{ALL_WARPS, Block, ClassId, Code, Edge, EdgeKind, Instr, Threads};
+use super::in_flight::{Completion, advance, begin, bind, split};
 use async_overlap::{Conflict, Distance, Loop, overlap};
 use rustc_hash::FxHashMap;
 
@@ -22,17 +23,6 @@ pub(super) struct State<'a> {
 pub(super) struct Meeting {
     pub class: ClassId,
     pub earlier: Exposed,
-}
-
-/// More groups than these are not told apart: no wait leaves as many in flight.
-const MAX_GROUPS: u8 = 64;
-
-/// What a wait does to an access in flight.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Completion {
-    No,
-    Maybe,
-    Yes,
 }
 
 impl<'a> State<'a> {
@@ -267,100 +257,6 @@ fn may_meet(
     })
 }
 
-/// `flight` as those of its threads that are of `warps`, and the others.
-fn split(flight: InFlight, warps: u32) -> impl Iterator<Item = InFlight> {
-    let parts = match flight.issuer {
-        Issuer::Threads(all) if all & warps != 0 && all & !warps != 0 => {
-            [Some(all & warps), Some(all & !warps)].map(|part| part.map(Issuer::Threads))
-        }
-        whole => [Some(whole), None],
-    };
-    parts.into_iter().flatten().map(move |issuer| InFlight {
-        issuer,
-        ..flight.clone()
-    })
-}
-
-fn begin(code: &Code, block: &Block, issue: &Issue) -> InFlight {
-    let mut tokens = issue.tokens.clone();
-    tokens.sort_unstable();
-    let warps = block.threads.warps;
-    InFlight {
-        class: issue.class,
-        distance: Distance::none(block.depth),
-        queue: issue.queue,
-        groups: 0,
-        tokens,
-        is_lost: false,
-        issuer: if issue.block_wide {
-            Issuer::Block {
-                waiting: code.warps,
-                by: 0,
-                is_inside: false,
-            }
-        } else {
-            Issuer::Threads(warps)
-        },
-    }
-}
-
-/// Does to `flight` what `instr` does; says whether it is complete then.
-fn advance(code: &Code, instr: &Instr, flight: &mut InFlight) -> Completion {
-    let stands =
-        |tokens: &[Token], flight: &InFlight| tokens.iter().any(|token| flight.tokens.contains(token));
-    match instr {
-        Instr::Await(tokens) | Instr::AwaitGroup(_, tokens) if stands(tokens, flight) => Completion::Yes,
-        Instr::Await(_) | Instr::AwaitGroup(..) if flight.is_lost => Completion::Maybe,
-        Instr::AwaitGroup(queue, _) if flight.queue == Some(*queue) && flight.groups > 0 => Completion::Maybe,
-        Instr::Wait {
-            queue,
-            pending,
-            reads,
-        } => {
-            let is_complete = flight.queue == Some(*queue) && u32::from(flight.groups) > *pending;
-            let is_read = code.classes[flight.class].kind == super::code::Kind::Read;
-            if is_complete && (is_read || !*reads) {
-                Completion::Yes
-            } else {
-                Completion::No
-            }
-        }
-        Instr::Join(token, of) => {
-            let stands = stands(of, flight);
-            set(&mut flight.tokens, *token, stands);
-            Completion::No
-        }
-        Instr::Issue(issues) => {
-            for token in issues.iter().flat_map(|issue| &issue.tokens) {
-                set(&mut flight.tokens, *token, false);
-            }
-            Completion::No
-        }
-        Instr::Commit(queue, token) => {
-            let joins = flight.queue == Some(*queue);
-            if let Some(token) = token {
-                set(&mut flight.tokens, *token, joins && flight.groups == 0);
-            }
-            if joins {
-                flight.groups = (flight.groups + 1).min(MAX_GROUPS);
-            }
-            Completion::No
-        }
-        _ => Completion::No,
-    }
-}
-
-/// Says whether `token` stands for an access.
-fn set(tokens: &mut Vec<Token>, token: Token, stands: bool) {
-    match (tokens.binary_search(&token), stands) {
-        (Err(place), true) => tokens.insert(place, token),
-        (Ok(place), false) => {
-            tokens.remove(place);
-        }
-        _ => {}
-    }
-}
-
 /// What `pending`, at the end of `block`, is where `edge` leads; `None` if the edge is not taken then, or if nothing comes that it could
 /// meet.
 pub(super) fn follow(
@@ -397,21 +293,6 @@ pub(super) fn follow(
             Pending::InFlight(next)
         }
     })
-}
-
-/// Binds the tokens that `edge` hands over.
-fn bind(tokens: &mut Vec<Token>, edge: &Edge) {
-    if edge.bindings.is_empty() {
-        return;
-    }
-    let bound = edge.bindings.iter().filter(|(from, _)| tokens.contains(from));
-    let bound: Vec<Token> = bound.map(|(_, to)| *to).collect();
-    for (_, to) in &edge.bindings {
-        let stands = bound.contains(to);
-        if stands || !edge.adds {
-            set(tokens, *to, stands);
-        }
-    }
 }
 
 /// How far it is after an edge, where it was `distance` before; `None` if there are not so many iterations.
