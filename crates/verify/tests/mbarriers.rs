@@ -17,7 +17,10 @@ const BUDGET: usize = 60_000;
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases),
+        cases: std::env::var("PROPTEST_CASES")
+            .ok()
+            .and_then(|cases| cases.parse().ok())
+            .unwrap_or(cases),
         failure_persistence: None,
         rng_algorithm: RngAlgorithm::ChaCha,
         ..ProptestConfig::default()
@@ -47,19 +50,18 @@ fn fault(code: &Code, most: usize) -> Option<Fault> {
 proptest! {
     #![proptest_config(config(300))]
 
-    /// What is accepted has no fault.
+    /// What is accepted has no fault. Of pipelines in which nothing is changed, all without a fault are accepted.
     #[test]
     fn what_is_accepted_is_right(pipeline in pipelines(), changes in proptest::collection::vec(changes(), 0..3)) {
         let mut draft = pipeline.draft();
         changes.iter().for_each(|change| change.apply(&mut draft));
         let code = draft.code();
         let verdict = check(&code);
-        let iterations = 2 * code.depth as usize + 2;
-        if std::env::var("STATS").is_ok() {
-            eprintln!("STAT {} {:?} {:?}", changes.len(), verdict.as_ref().err().map(|r| r.fault), fault(&code, iterations));
+        if verdict.is_err() && !changes.is_empty() {
+            return Ok(());
         }
-        if verdict.is_ok() {
-            prop_assert_eq!(fault(&code, iterations), None, "{:#?}\n{:#?}", pipeline, code);
-        }
+        // After so many iterations, slots and parities are those of the first one.
+        let fault = fault(&code, 2 * code.depth as usize + 2);
+        prop_assert_eq!(verdict.is_ok(), fault.is_none(), "{:?}, {:?}: {:#?}\n{:#?}", verdict, fault, pipeline, code);
     }
 }

@@ -280,9 +280,7 @@ fn multiply(width: u8, a: Int, b: Int) -> Int {
 
 fn divide(width: u8, a: i64, b: i64, of: impl Fn(u64, u64) -> Option<u64>) -> Int {
     let result = of(unsigned(a, width), unsigned(b, width));
-    result.map_or(UNKNOWN, |result| {
-        Int::exact(wrap(result.cast_signed(), width))
-    })
+    result.map_or(UNKNOWN, |result| Int::exact(wrap(result.cast_signed(), width)))
 }
 
 fn compare(predicate: Predicate, width: u8, a: Int, b: Int) -> Int {

@@ -35,6 +35,7 @@ pub struct State {
     pub waited: Option<Waited>,
     threads: Vec<i64>,
     counted: Gathering,
+    is_gathering: bool,
     most_gathers: u8,
 }
 
@@ -53,6 +54,7 @@ impl State {
             waited: None,
             threads: code.threads.clone(),
             counted: code.counted,
+            is_gathering: code.is_gathering,
             most_gathers: code.most_gathers,
         }
     }
@@ -204,10 +206,7 @@ impl State {
             }
             Instr::Await(tokens, roles) => {
                 let tokens = tokens.of(&code.lists);
-                if self
-                    .numbers(roles)
-                    .any(|role| self.union(tokens, role) != 0)
-                {
+                if self.numbers(roles).any(|role| self.union(tokens, role) != 0) {
                     return Err(Fault::InFlight);
                 }
             }
@@ -253,6 +252,10 @@ impl State {
         let parity = self.operand(parity).truth().ok_or(Fault::Number)?;
         let (place, all) = (self.place(slot)?, self.all_roles());
         let waited = self.slots[place].wait(parity, by, all)?;
+        // Slots of other rings are armed in the belief that all who have arrived last are waited for.
+        if self.is_gathering && by == Who::Issuer && waited.age != 0 {
+            return Err(Fault::Gathered);
+        }
         self.land(place, waited.know);
         self.waited = Some(waited);
         Ok(())

@@ -90,7 +90,12 @@ fn verify_ring<'c>(
 
 /// Adds what is known of the waits of a ring.
 fn add_ages<'c>(reading: &Reading<'c>, outcome: &Outcome, ages: &mut FxHashMap<Op<'c>, u8>) {
-    let instrs = reading.code.instrs.iter().zip(&outcome.ages).zip(&reading.origins);
+    let instrs = reading
+        .code
+        .instrs
+        .iter()
+        .zip(&outcome.ages)
+        .zip(&reading.origins);
     for ((instr, age), op) in instrs {
         let by_role = matches!(
             instr,

@@ -48,18 +48,26 @@ pub fn pipelines() -> impl Strategy<Value = Pipeline> {
     let sync = || prop_oneof![Just(Sync::None), Just(Sync::Barrier), Just(Sync::Gather)];
     let trip = prop_oneof![Just(None), (1_u64..4).prop_map(Some)];
     let shape = (1_u32..4, 0_u32..3, 1_u32..3);
-    (shape, any::<bool>(), [sync(), sync()], trip, any::<bool>(), any::<bool>()).prop_map(
-        |((depth, ahead, loads), waits_first, syncs, trip, closed, load_by_load)| Pipeline {
-            depth,
-            ahead: ahead.min(depth),
-            loads,
-            waits_first: waits_first && ahead > 0,
-            syncs,
-            trip,
-            closed,
-            load_by_load,
-        },
+    (
+        shape,
+        any::<bool>(),
+        [sync(), sync()],
+        trip,
+        any::<bool>(),
+        any::<bool>(),
     )
+        .prop_map(
+            |((depth, ahead, loads), waits_first, syncs, trip, closed, load_by_load)| Pipeline {
+                depth,
+                ahead: ahead.min(depth),
+                loads,
+                waits_first: waits_first && ahead > 0,
+                syncs,
+                trip,
+                closed,
+                load_by_load,
+            },
+        )
 }
 
 /// Code under construction, block by block.
@@ -217,10 +225,17 @@ impl Pipeline {
             to: Some(BlockId(1)),
             vars: vec![
                 (iteration, Bound::First(period)),
-                (next, Bound::Is(Operand::Const(ahead % (2 * i64::from(self.depth))))),
+                (
+                    next,
+                    Bound::Is(Operand::Const(ahead % (2 * i64::from(self.depth)))),
+                ),
                 (oldest, Bound::Is(Operand::Const(0))),
             ],
-            tokens: carried.iter().zip(before).map(|(to, from)| (*to, Some(*from))).collect(),
+            tokens: carried
+                .iter()
+                .zip(before)
+                .map(|(to, from)| (*to, Some(*from)))
+                .collect(),
             ..Edge::default()
         };
         draft.blocks[0].1.push(enter);
@@ -251,7 +266,11 @@ impl Pipeline {
                 (next, Bound::Is(counted[0])),
                 (oldest, Bound::Is(counted[1])),
             ],
-            tokens: carried.iter().zip(&all[1..]).map(|(to, from)| (*to, Some(*from))).collect(),
+            tokens: carried
+                .iter()
+                .zip(&all[1..])
+                .map(|(to, from)| (*to, Some(*from)))
+                .collect(),
         };
         let leave = Edge {
             to: Some(BlockId(2)),
@@ -297,7 +316,8 @@ pub fn changes() -> impl Strategy<Value = Change> {
         at().prop_map(Change::Drop),
         at().prop_map(Change::Repeat),
         at().prop_map(Change::Swap),
-        (at(), any::<bool>(), prop_oneof![Just(1), Just(-1)]).prop_map(|(at, second, by)| Change::Add(at, second, by)),
+        (at(), any::<bool>(), prop_oneof![Just(1), Just(-1)])
+            .prop_map(|(at, second, by)| Change::Add(at, second, by)),
         at().prop_map(Change::Who),
     ]
 }
@@ -317,7 +337,10 @@ impl Change {
         let instrs = &mut draft.blocks[block].0;
         match self {
             Self::Drop(_) => {
-                if !matches!(instrs[place], Instr::Compute { .. } | Instr::Load { .. } | Instr::Join(..)) {
+                if !matches!(
+                    instrs[place],
+                    Instr::Compute { .. } | Instr::Load { .. } | Instr::Join(..)
+                ) {
                     instrs.remove(place);
                 }
             }

@@ -167,9 +167,7 @@ impl Machine<'_> {
             }
             Step::Barrier if state.at.iter().any(|other| *other < at) => return Ok(None),
             Step::Gathered if issues => {
-                let last = self.steps[..at]
-                    .iter()
-                    .rposition(|step| *step == Step::Gather);
+                let last = self.steps[..at].iter().rposition(|step| *step == Step::Gather);
                 if !has_passed(state, last) {
                     return Ok(None);
                 }

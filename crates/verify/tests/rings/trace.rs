@@ -24,9 +24,7 @@ impl Values {
     }
 
     fn union(&self, tokens: &[Token]) -> Vec<usize> {
-        let loads = tokens
-            .iter()
-            .flat_map(|token| &self.tokens[token.0 as usize]);
+        let loads = tokens.iter().flat_map(|token| &self.tokens[token.0 as usize]);
         loads.copied().collect()
     }
 
@@ -37,7 +35,10 @@ impl Values {
             Bound::First(_) | Bound::Unknown => 0,
         });
         let vars: Vec<i64> = vars.collect();
-        let tokens = edge.tokens.iter().map(|(_, from)| from.map(|from| self.union(&[from])));
+        let tokens = edge
+            .tokens
+            .iter()
+            .map(|(_, from)| from.map(|from| self.union(&[from])));
         let tokens: Vec<Vec<usize>> = tokens.map(Option::unwrap_or_default).collect();
         for ((Var(var), _), value) in edge.vars.iter().zip(vars) {
             self.vars[*var as usize] = value;
@@ -93,9 +94,7 @@ fn step(instr: Instr, code: &Code, values: &mut Values) -> Option<Step> {
             values.loads += 1;
             Step::Load(values.slot(slot), u8::try_from(bytes).expect("few bytes"))
         }
-        Instr::Wait { slot, parity, by } => {
-            Step::Wait(values.slot(slot), values.of(parity) & 1 == 1, by)
-        }
+        Instr::Wait { slot, parity, by } => Step::Wait(values.slot(slot), values.of(parity) & 1 == 1, by),
         Instr::Barrier => Step::Barrier,
         Instr::Gather(..) => Step::Gather,
         Instr::Gathered(_) => Step::Gathered,

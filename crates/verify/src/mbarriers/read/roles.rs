@@ -44,7 +44,9 @@ impl<'c> WarpRoles<'c> {
     /// The roles that warps have by the conditions around `users` of mbarriers and around awaits.
     pub fn of(function: Op<'c>, users: &[Op<'c>]) -> Self {
         let warps = match block_size(function) {
-            Some([x, 1, 1]) if x as usize <= MOST_WARPS * WARP && (x as usize).is_multiple_of(WARP) => x as usize / WARP,
+            Some([x, 1, 1]) if x as usize <= MOST_WARPS * WARP && (x as usize).is_multiple_of(WARP) => {
+                x as usize / WARP
+            }
             _ => return Self::none(function),
         };
         let mut evaluator = Evaluator {
