@@ -5,7 +5,9 @@
 
 mod rings;
 
-use async_verify::mbarriers::{Code, check};
+use async_verify::groups::code::Span;
+use async_verify::mbarriers::code::{Block, Edge, Instr, Operand, Token, Who};
+use async_verify::mbarriers::{Code, Fault as Rule, Refusal, check};
 use proptest::prelude::*;
 use proptest::test_runner::RngAlgorithm;
 use rings::generate::{THREADS, changes, pipelines};
@@ -64,4 +66,57 @@ proptest! {
         let fault = fault(&code, 2 * code.depth as usize + 2);
         prop_assert_eq!(verdict.is_ok(), fault.is_none(), "{:?}, {:?}: {:#?}\n{:#?}", verdict, fault, pipeline, code);
     }
+}
+
+/// A wait for the last phase says nothing of the loads of the next one, whose bytes are expected load by load.
+#[test]
+fn a_wait_for_the_last_phase_is_no_wait_for_this_one() {
+    let mut code = Code {
+        depth: 1,
+        threads: vec![1],
+        tokens: 1,
+        lists: vec![Token(0)],
+        ..Code::default()
+    };
+    let slot = Operand::Const(0);
+    let wait = |parity| Instr::Wait {
+        slot,
+        parity: Operand::Const(parity),
+        by: Who::Roles(1),
+    };
+    code.instrs = vec![
+        Instr::Init {
+            slot,
+            count: Operand::Const(1),
+        },
+        Instr::InitFence,
+        Instr::Barrier,
+        Instr::Expect {
+            slot,
+            bytes: Operand::Const(16),
+        },
+        Instr::Load {
+            slot,
+            bytes: 16,
+            token: Token(0),
+        },
+        wait(1),
+        Instr::Barrier,
+        Instr::Await(Span::since(0, &code.lists), 1),
+        Instr::Arrive {
+            slot,
+            by: Who::Issuer,
+        },
+        wait(0),
+    ];
+    code.edges = vec![Edge::default()];
+    code.blocks = vec![Block {
+        instrs: Span::since(0, &code.instrs),
+        edges: Span::since(0, &code.edges),
+    }];
+    let refusal = Refusal {
+        instr: Some(7),
+        fault: Rule::InFlight,
+    };
+    assert_eq!(check(&code), Err(refusal));
 }

@@ -40,6 +40,8 @@ pub struct Slot {
     is_new: bool,
     /// True if the asynchronous proxy may find it not initialized.
     is_unfenced: bool,
+    /// True if loads of the phase were issued.
+    has_loads: bool,
     /// How many times threads have gathered since the last time that the last phase, as it was armed, came after.
     age: u8,
 }
@@ -55,6 +57,7 @@ pub const NOT_INITIALIZED: Slot = Slot {
     behind: [0; 2],
     is_new: false,
     is_unfenced: false,
+    has_loads: false,
     age: 0,
 };
 
@@ -147,6 +150,7 @@ impl Slot {
     fn advance(&mut self, know: Roles, all: Roles) {
         self.parity = !self.parity;
         self.pending = self.count;
+        self.has_loads = false;
         let [last, before] = self.behind;
         self.behind = [all & !know, (last | before) & !know];
     }
@@ -222,6 +226,7 @@ impl Slot {
             return Err(Fault::TooManyBytes);
         }
         self.debt -= bytes;
+        self.has_loads = true;
         Ok(())
     }
 
@@ -278,9 +283,14 @@ impl Slot {
         self.at_wait |= roles;
         self.gathering = self.gathering.map(|gathering| gathering & !roles);
         Ok(Waited {
-            know: roles,
+            know: self.landed(roles),
             age: self.age,
         })
+    }
+
+    /// Those of `roles`, which know that all phases before this one are complete, who know that no load is in flight.
+    fn landed(&self, roles: Roles) -> Roles {
+        if self.has_loads { 0 } else { roles }
     }
 
     /// A barrier of all threads. Returns those of `all` that learn by it that loads have landed.
@@ -290,7 +300,7 @@ impl Slot {
         self.is_new = false;
         let learn = (self.behind[0] | self.behind[1]) & all;
         self.catch_up(all);
-        learn
+        self.landed(learn)
     }
 
     /// How many times threads have gathered since the last time that the last phase, as it was armed, came after.

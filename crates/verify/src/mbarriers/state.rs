@@ -172,6 +172,20 @@ impl State {
                 }
             }
             Instr::Wait { slot, parity, by } => self.wait(slot, parity, by)?,
+            Instr::Await(tokens, roles) => {
+                let tokens = tokens.of(&code.lists);
+                if self.numbers(roles).any(|role| self.union(tokens, role) != 0) {
+                    return Err(Fault::InFlight);
+                }
+            }
+            _ => self.meet_or_compute(instr, code),
+        }
+        Ok(())
+    }
+
+    /// Runs an instruction that breaks no rule.
+    fn meet_or_compute(&mut self, instr: Instr, code: &Code) {
+        match instr {
             Instr::Barrier => {
                 let all = self.all_roles();
                 for slot in 0..self.slots.len() {
@@ -204,12 +218,6 @@ impl State {
                         .for_each(|slot| slot.learn(ages, roles, all));
                 }
             }
-            Instr::Await(tokens, roles) => {
-                let tokens = tokens.of(&code.lists);
-                if self.numbers(roles).any(|role| self.union(tokens, role) != 0) {
-                    return Err(Fault::InFlight);
-                }
-            }
             Instr::Join(token, of) => {
                 for role in self.numbers(Roles::MAX) {
                     let slots = self.union(of.of(&code.lists), role);
@@ -226,8 +234,8 @@ impl State {
                 self.set(to, result);
             }
             Instr::Forget(var) => self.set(var, UNKNOWN),
+            _ => {}
         }
-        Ok(())
     }
 
     fn arrive(&mut self, slot: Operand, by: Who) -> Result<(), Fault> {
