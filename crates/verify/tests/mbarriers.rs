@@ -56,7 +56,9 @@ proptest! {
     #[test]
     fn what_is_accepted_is_right(pipeline in pipelines(), changes in proptest::collection::vec(changes(), 0..3)) {
         let mut draft = pipeline.draft();
-        changes.iter().for_each(|change| change.apply(&mut draft));
+        for change in &changes {
+            change.apply(&mut draft);
+        }
         let code = draft.code();
         let verdict = check(&code);
         if verdict.is_err() && !changes.is_empty() {

@@ -22,6 +22,7 @@ const MOST_BYTES: i64 = (1 << 20) - 1;
 const MOST_ARRIVALS: i64 = (1 << 20) - 1;
 
 /// A mbarrier.
+#[allow(clippy::struct_excessive_bools)] // They have nothing to do with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot {
     /// The arrivals of each phase; 0 if it is not initialized.
@@ -166,6 +167,10 @@ impl Slot {
     }
 
     /// `mbarrier.init`. Nothing is known after more than `most` times threads have gathered.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn init(&mut self, count: i64, threads: i64, most: u8) -> Result<(), Fault> {
         if self.count != 0 {
             return Err(Fault::Initialized);
@@ -185,6 +190,10 @@ impl Slot {
     }
 
     /// `mbarrier.inval`.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn inval(&mut self) -> Result<(), Fault> {
         self.is_initialized()?;
         if self.is_in_flight() || self.at_wait != 0 || !self.are_up_to_date(Roles::MAX) {
@@ -200,6 +209,10 @@ impl Slot {
     }
 
     /// `mbarrier.expect_tx`.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn expect(&mut self, bytes: i64) -> Result<(), Fault> {
         self.is_initialized()?;
         if self.is_armed() {
@@ -213,6 +226,10 @@ impl Slot {
     }
 
     /// A load that completes `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn load(&mut self, bytes: i64) -> Result<(), Fault> {
         self.is_initialized()?;
         if self.is_unfenced {
@@ -232,6 +249,10 @@ impl Slot {
 
     /// `mbarrier.arrive` by so many `threads`. `gathered` says how often threads have gathered since those times that the thread that issues
     /// knows to be over.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn arrive(&mut self, by: Who, threads: i64, gathered: u8) -> Result<(), Fault> {
         self.is_initialized()?;
         if self.is_armed() {
@@ -262,6 +283,10 @@ impl Slot {
     }
 
     /// A wait for the phase that has `parity`, where there are `all` roles.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn wait(&mut self, parity: bool, by: Who, all: Roles) -> Result<Waited, Fault> {
         self.is_initialized()?;
         let roles = match by {

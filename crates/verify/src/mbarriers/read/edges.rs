@@ -4,7 +4,7 @@ use super::emit::Emitter;
 use super::flow::{Bounds, Flow};
 use crate::mbarriers::code::{BlockId, Bound, Edge, Var, When};
 use async_mlir::control_flow::{self, EdgeTarget};
-use async_mlir::ir::{Op, Value};
+use async_mlir::ir::{self, Op, Value};
 use async_mlir::names::scf;
 
 /// What edges know of the operation with regions that they are of.
@@ -26,6 +26,10 @@ impl<'c> Emitter<'_, 'c> {
         let mut result = self.edge(edge, place);
         if place.op.is(scf::IF) {
             let truth = edge.to == EdgeTarget::Index(0);
+            let known = self.slice.index.roles.always(place.op.operand(0));
+            if known.is_some_and(|known| known != truth) {
+                return None;
+            }
             result.when = self.when(place.op.operand(0), truth);
         } else if is_over {
             result.when = self.trips(place).map(|trips| When::Trips(trips, None));
@@ -84,7 +88,7 @@ impl<'c> Emitter<'_, 'c> {
         };
         match (edge.to, inside) {
             (EdgeTarget::Index(region), Some(_)) => {
-                let args = place.flow.blocks[region].map(|block| block.args());
+                let args = place.flow.blocks[region].map(ir::Block::args);
                 args.into_iter()
                     .flatten()
                     .for_each(|to| self.bind(to, edge, &mut result));

@@ -53,14 +53,18 @@ impl<'c> WarpRoles<'c> {
             threads: warps * WARP,
             known: FxHashMap::default(),
         };
+        let all = u32::MAX >> (MOST_WARPS - warps.max(1));
         let conditions = conditions(function, users);
         let known = conditions.into_iter().filter_map(|condition| {
-            let warps = evaluator.warps(condition)?;
+            // One that is the same for all of them divides none.
+            let warps = evaluator
+                .warps(condition)
+                .filter(|warps| *warps != 0 && *warps != all)?;
             Some((condition, warps))
         });
         let known: Vec<(Value, u32)> = known.collect();
         // Warps of one role are those that are together everywhere.
-        let mut roles: Vec<u32> = vec![u32::MAX >> (MOST_WARPS - warps.max(1))];
+        let mut roles: Vec<u32> = vec![all];
         for (_, warps) in &known {
             let parts = roles.iter().flat_map(|role| [role & warps, role & !warps]);
             roles = parts.filter(|role| *role != 0).collect();
@@ -87,7 +91,19 @@ impl<'c> WarpRoles<'c> {
         if !op.is(scf::IF) {
             return None;
         }
-        self.where_true.get(&op.operand(0)).copied()
+        self.divides_by(op.operand(0))
+    }
+
+    /// The roles for which `condition` is true; `None` if that does not depend on the role.
+    pub fn divides_by(&self, condition: Value<'c>) -> Option<Roles> {
+        let roles = self.where_true.get(&condition).copied()?;
+        (roles != 0 && roles != self.all()).then_some(roles)
+    }
+
+    /// What `condition` is for all roles, if that is the same and known.
+    pub fn always(&self, condition: Value<'c>) -> Option<bool> {
+        let roles = self.where_true.get(&condition).copied()?;
+        (roles == 0 || roles == self.all()).then_some(roles != 0)
     }
 }
 

@@ -116,6 +116,7 @@ impl<'a, 'c> Slice<'a, 'c> {
         if slice.is_gathering {
             for &(op, age) in ages {
                 slice.add(op, Item::Learn(age))?;
+                slice.need_guard(op);
             }
         } else {
             for (number, ring) in (0..).map(Gathering).zip(&index.gatherings) {
@@ -190,6 +191,19 @@ impl<'a, 'c> Slice<'a, 'c> {
         Ok(())
     }
 
+    /// Needs the condition of the branch that `wait` is in, if that compares something with a constant: a token may be complete.
+    fn need_guard(&mut self, wait: Op<'c>) {
+        let branch = wait.parent().filter(|parent| parent.is(scf::IF));
+        let condition = branch.map(|branch| branch.operand(0));
+        let compare = condition.and_then(Value::defining_op).filter(|op| {
+            let has_constant = op.operands().any(|operand| operand.as_constant_int().is_some());
+            op.is(arith::CMPI) && has_constant && self.index.roles.divides_by(op.result(0)).is_none()
+        });
+        if let Some(compare) = compare {
+            self.need(compare.result(0));
+        }
+    }
+
     fn compares_variables(&self, condition: Value<'c>) -> bool {
         let is_var = |value: Value<'c>| self.vars.contains_key(&value);
         let is_constant = |value: Value<'c>| value.as_constant_int().is_some();
@@ -219,7 +233,9 @@ impl<'a, 'c> Slice<'a, 'c> {
             if conditions.is_empty() {
                 return Ok(());
             }
-            conditions.into_iter().for_each(|condition| self.need(condition));
+            for condition in conditions {
+                self.need(condition);
+            }
         }
     }
 
@@ -255,7 +271,9 @@ impl<'a, 'c> Slice<'a, 'c> {
             return self.add(op, Item::Distance(of));
         }
         if op.is(arith::SELECT) {
-            [1, 2].into_iter().for_each(|i| self.need(op.operand(i)));
+            for i in [1, 2] {
+                self.need(op.operand(i));
+            }
             self.need_condition(op.operand(0))?;
             return self.add(op, Item::Compute);
         }
