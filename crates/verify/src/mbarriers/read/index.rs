@@ -96,9 +96,7 @@ impl<'c> Index<'c> {
             index.find_gathering(create, &of_ring);
             users.extend(of_ring);
         }
-        if written.has_roles {
-            index.roles = WarpRoles::of(written.function, &users);
-        }
+        index.roles = WarpRoles::of(written.function, &users, written.has_roles);
         Ok(index)
     }
 

@@ -41,8 +41,9 @@ impl<'c> WarpRoles<'c> {
         }
     }
 
-    /// The roles that warps have by the conditions around `users` of mbarriers and around awaits.
-    pub fn of(function: Op<'c>, users: &[Op<'c>]) -> Self {
+    /// The roles that warps have by the conditions around `users` of mbarriers and around awaits. If they don't `differ`, all have one role, but
+    /// conditions that are the same for all of them are known.
+    pub fn of(function: Op<'c>, users: &[Op<'c>], differ: bool) -> Self {
         let warps = match block_size(function) {
             Some([x, 1, 1]) if x as usize <= MOST_WARPS * WARP && (x as usize).is_multiple_of(WARP) => {
                 x as usize / WARP

@@ -39,12 +39,14 @@ pub(super) enum Item<'c> {
     Learn(u8),
 }
 
-/// The iterations that are told apart.
+/// What is told apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Iterations {
     /// Those that can be seen to matter.
     Some,
-    /// All of loops of constant trip count.
+    /// The same, and conditions around waits of other rings, which may be for tokens that are complete.
+    SomeAndGuards,
+    /// All of loops of constant trip count, and conditions.
     All,
 }
 
@@ -116,7 +118,9 @@ impl<'a, 'c> Slice<'a, 'c> {
         if slice.is_gathering {
             for &(op, age) in ages {
                 slice.add(op, Item::Learn(age))?;
-                slice.need_guard(op);
+                if iterations != Iterations::Some {
+                    slice.need_guard(op);
+                }
             }
         } else {
             for (number, ring) in (0..).map(Gathering).zip(&index.gatherings) {
