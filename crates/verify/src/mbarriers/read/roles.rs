@@ -57,11 +57,8 @@ impl<'c> WarpRoles<'c> {
         let all = u32::MAX >> (MOST_WARPS - warps.max(1));
         let conditions = conditions(function, users);
         let known = conditions.into_iter().filter_map(|condition| {
-            // One that is the same for all of them divides none.
-            let warps = evaluator
-                .warps(condition)
-                .filter(|warps| *warps != 0 && *warps != all)?;
-            Some((condition, warps))
+            let warps = evaluator.warps(condition)?;
+            (differ || warps == 0 || warps == all).then_some((condition, warps))
         });
         let known: Vec<(Value, u32)> = known.collect();
         // Warps of one role are those that are together everywhere.
