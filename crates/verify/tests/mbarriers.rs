@@ -5,7 +5,9 @@
 
 mod rings;
 
-use async_verify::mbarriers::{Code, check};
+use async_verify::groups::code::Span;
+use async_verify::mbarriers::code::{Block, Edge, Instr, Operand, Token, Who};
+use async_verify::mbarriers::{Code, Fault as Rule, Refusal, check};
 use proptest::prelude::*;
 use proptest::test_runner::RngAlgorithm;
 use rings::generate::{THREADS, changes, pipelines};
@@ -50,19 +52,73 @@ fn fault(code: &Code, most: usize) -> Option<Fault> {
 proptest! {
     #![proptest_config(config(300))]
 
-    /// What is accepted has no fault.
+    /// What is accepted has no fault. Of pipelines in which nothing is changed, all without a fault are accepted.
     #[test]
     fn what_is_accepted_is_right(pipeline in pipelines(), changes in proptest::collection::vec(changes(), 0..3)) {
         let mut draft = pipeline.draft();
-        changes.iter().for_each(|change| change.apply(&mut draft));
+        for change in &changes {
+            change.apply(&mut draft);
+        }
         let code = draft.code();
         let verdict = check(&code);
-        let iterations = 2 * code.depth as usize + 2;
-        if std::env::var("STATS").is_ok() {
-            eprintln!("STAT {} {:?} {:?}", changes.len(), verdict.as_ref().err().map(|r| r.fault), fault(&code, iterations));
+        if verdict.is_err() && !changes.is_empty() {
+            return Ok(());
         }
-        if verdict.is_ok() {
-            prop_assert_eq!(fault(&code, iterations), None, "{:#?}\n{:#?}", pipeline, code);
-        }
+        // After so many iterations, slots and parities are those of the first one.
+        let fault = fault(&code, 2 * code.depth as usize + 2);
+        prop_assert_eq!(verdict.is_ok(), fault.is_none(), "{:?}, {:?}: {:#?}\n{:#?}", verdict, fault, pipeline, code);
     }
+}
+
+/// A wait for the last phase says nothing of the loads of the next one, whose bytes are expected load by load.
+#[test]
+fn a_wait_for_the_last_phase_is_no_wait_for_this_one() {
+    let mut code = Code {
+        depth: 1,
+        threads: vec![1],
+        tokens: 1,
+        lists: vec![Token(0)],
+        ..Code::default()
+    };
+    let slot = Operand::Const(0);
+    let wait = |parity| Instr::Wait {
+        slot,
+        parity: Operand::Const(parity),
+        by: Who::Roles(1),
+    };
+    code.instrs = vec![
+        Instr::Init {
+            slot,
+            count: Operand::Const(1),
+        },
+        Instr::InitFence,
+        Instr::Barrier,
+        Instr::Expect {
+            slot,
+            bytes: Operand::Const(16),
+        },
+        Instr::Load {
+            slot,
+            bytes: 16,
+            token: Token(0),
+        },
+        wait(1),
+        Instr::Barrier,
+        Instr::Await(Span::since(0, &code.lists), 1),
+        Instr::Arrive {
+            slot,
+            by: Who::Issuer,
+        },
+        wait(0),
+    ];
+    code.edges = vec![Edge::default()];
+    code.blocks = vec![Block {
+        instrs: Span::since(0, &code.instrs),
+        edges: Span::since(0, &code.edges),
+    }];
+    let refusal = Refusal {
+        instr: Some(7),
+        fault: Rule::InFlight,
+    };
+    assert_eq!(check(&code), Err(refusal));
 }

@@ -179,56 +179,20 @@ fn unsigned(value: i64, width: u8) -> u64 {
 impl Operation {
     /// Computes the result for operands that are `width` bits wide.
     #[must_use]
-    pub fn compute(self, width: u8, [a, b, c]: [Int; 3]) -> Int {
+    pub fn compute(self, width: u8, operands: [Int; 3]) -> Int {
+        let [a, b, c] = operands;
         match self {
-            Self::Add => match (a.value(), b.value()) {
-                (Some(x), Some(y)) => Int::exact(wrap(x.wrapping_add(y), width)),
-                _ => {
-                    let size = a.size().max(b.size()).saturating_add(1);
-                    let sum = a.low.wrapping_add(b.low);
-                    Int::modulo(sum, gcd(a.modulus, b.modulus), fit(size, width))
-                }
-            },
-            Self::Sub => match (a.value(), b.value()) {
-                (Some(x), Some(y)) => Int::exact(wrap(x.wrapping_sub(y), width)),
-                // It may be less than 0.
-                _ => {
-                    let difference = a.low.wrapping_sub(b.low);
-                    Int::modulo(difference, gcd(a.modulus, b.modulus), ANY_SIZE)
-                }
-            },
+            Self::Add => add(width, a, b),
+            Self::Sub => subtract(width, a, b),
             Self::Mul => multiply(width, a, b),
-            Self::DivU => match (a.value(), b.value()) {
-                (Some(x), Some(y)) => divide(width, x, y, u64::checked_div),
-                (None, Some(y)) => match divisor(a, y) {
-                    Some(divisor) => {
-                        let quotient = a.low / i64::from(divisor);
-                        Int::modulo(quotient, a.modulus / divisor, a.size)
-                    }
-                    None => UNKNOWN,
-                },
-                _ => UNKNOWN,
-            },
-            Self::RemU => match (a.value(), b.value()) {
-                (Some(x), Some(y)) => divide(width, x, y, u64::checked_rem),
-                (None, Some(y)) => match divisor(a, y) {
-                    Some(divisor) => Int::exact(a.low % i64::from(divisor)),
-                    None => UNKNOWN,
-                },
-                _ => UNKNOWN,
-            },
-            Self::CeilDivU => match (a.value(), b.value()) {
-                (Some(x), Some(y)) => divide(width, x, y, |x, y| (y > 0).then(|| x.div_ceil(y))),
-                _ => UNKNOWN,
-            },
+            Self::DivU => divide(width, a, b),
+            Self::RemU => remainder(width, a, b),
+            Self::CeilDivU => exactly_unsigned(width, a, b, |of, by| (by > 0).then(|| of.div_ceil(by))),
+            Self::ShrU => exactly_unsigned(width, a, b, |of, by| of.checked_shr(u32::try_from(by).ok()?)),
             Self::MaxS => exactly(a, b, i64::max),
-            Self::And => exactly(a, b, |x, y| x & y),
-            Self::Or => exactly(a, b, |x, y| x | y),
-            Self::Xor => exactly(a, b, |x, y| x ^ y),
-            Self::ShrU => match (a.value(), b.value()) {
-                (Some(x), Some(y)) => divide(width, x, y, |x, y| x.checked_shr(u32::try_from(y).ok()?)),
-                _ => UNKNOWN,
-            },
+            Self::And => exactly(a, b, |left, right| left & right),
+            Self::Or => exactly(a, b, |left, right| left | right),
+            Self::Xor => exactly(a, b, |left, right| left ^ right),
             Self::Compare(predicate) => compare(predicate, width, a, b),
             Self::Select => match a.truth() {
                 Some(true) => b,
@@ -241,11 +205,57 @@ impl Operation {
     }
 }
 
+fn add(width: u8, a: Int, b: Int) -> Int {
+    let sum = a.low.wrapping_add(b.low);
+    if a.value().is_some() && b.value().is_some() {
+        return Int::exact(wrap(sum, width));
+    }
+    let size = a.size().max(b.size()).saturating_add(1);
+    Int::modulo(sum, gcd(a.modulus, b.modulus), fit(size, width))
+}
+
+fn subtract(width: u8, a: Int, b: Int) -> Int {
+    let difference = a.low.wrapping_sub(b.low);
+    if a.value().is_some() && b.value().is_some() {
+        return Int::exact(wrap(difference, width));
+    }
+    // It may be less than 0.
+    Int::modulo(difference, gcd(a.modulus, b.modulus), ANY_SIZE)
+}
+
+fn divide(width: u8, a: Int, b: Int) -> Int {
+    if a.value().is_some() {
+        return exactly_unsigned(width, a, b, u64::checked_div);
+    }
+    match divisor(a, b) {
+        Some(by) => Int::modulo(a.low / i64::from(by), a.modulus / by, a.size),
+        None => UNKNOWN,
+    }
+}
+
+fn remainder(width: u8, a: Int, b: Int) -> Int {
+    if a.value().is_some() {
+        return exactly_unsigned(width, a, b, u64::checked_rem);
+    }
+    match divisor(a, b) {
+        Some(by) => Int::exact(a.low % i64::from(by)),
+        None => UNKNOWN,
+    }
+}
+
 fn exactly(a: Int, b: Int, of: impl Fn(i64, i64) -> i64) -> Int {
     match (a.value(), b.value()) {
-        (Some(x), Some(y)) => Int::exact(of(x, y)),
+        (Some(a), Some(b)) => Int::exact(of(a, b)),
         _ => UNKNOWN,
     }
+}
+
+fn exactly_unsigned(width: u8, a: Int, b: Int, of: impl Fn(u64, u64) -> Option<u64>) -> Int {
+    let (Some(a), Some(b)) = (a.value(), b.value()) else {
+        return UNKNOWN;
+    };
+    let result = of(unsigned(a, width), unsigned(b, width));
+    result.map_or(UNKNOWN, |result| Int::exact(wrap(result.cast_signed(), width)))
 }
 
 /// `size`, if numbers of this size have `width` bits.
@@ -254,8 +264,8 @@ fn fit(size: u8, width: u8) -> u8 {
 }
 
 /// `by`, if what is known of `a` says what remainder it leaves.
-fn divisor(a: Int, by: i64) -> Option<u32> {
-    let by = u32::try_from(by).ok()?;
+fn divisor(a: Int, by: Int) -> Option<u32> {
+    let by = u32::try_from(by.value()?).ok()?;
     a.modulus.is_multiple_of(by).then_some(by)
 }
 
@@ -278,31 +288,27 @@ fn multiply(width: u8, a: Int, b: Int) -> Int {
     }
 }
 
-fn divide(width: u8, a: i64, b: i64, of: impl Fn(u64, u64) -> Option<u64>) -> Int {
-    let result = of(unsigned(a, width), unsigned(b, width));
-    result.map_or(UNKNOWN, |result| Int::exact(wrap(result.cast_signed(), width)))
-}
-
 fn compare(predicate: Predicate, width: u8, a: Int, b: Int) -> Int {
-    let (Some(x), Some(y)) = (a.value(), b.value()) else {
+    let (Some(left), Some(right)) = (a.value(), b.value()) else {
         return match predicate {
             Predicate::Equal if !a.may_equal(b) => Int::exact(0),
             Predicate::NotEqual if !a.may_equal(b) => Int::exact(1),
             _ => UNKNOWN,
         };
     };
-    let (u, v) = (unsigned(x, width), unsigned(y, width));
+    let unsigned = unsigned(left, width).cmp(&unsigned(right, width));
+    let signed = left.cmp(&right);
     let holds = match predicate {
-        Predicate::Equal => x == y,
-        Predicate::NotEqual => x != y,
-        Predicate::SignedLess => x < y,
-        Predicate::SignedLessOrEqual => x <= y,
-        Predicate::SignedGreater => x > y,
-        Predicate::SignedGreaterOrEqual => x >= y,
-        Predicate::UnsignedLess => u < v,
-        Predicate::UnsignedLessOrEqual => u <= v,
-        Predicate::UnsignedGreater => u > v,
-        Predicate::UnsignedGreaterOrEqual => u >= v,
+        Predicate::Equal => signed.is_eq(),
+        Predicate::NotEqual => signed.is_ne(),
+        Predicate::SignedLess => signed.is_lt(),
+        Predicate::SignedLessOrEqual => signed.is_le(),
+        Predicate::SignedGreater => signed.is_gt(),
+        Predicate::SignedGreaterOrEqual => signed.is_ge(),
+        Predicate::UnsignedLess => unsigned.is_lt(),
+        Predicate::UnsignedLessOrEqual => unsigned.is_le(),
+        Predicate::UnsignedGreater => unsigned.is_gt(),
+        Predicate::UnsignedGreaterOrEqual => unsigned.is_ge(),
     };
     Int::exact(i64::from(holds))
 }

@@ -6,12 +6,14 @@
 //! Cost: the operations of the function, and for each ring those that have to do with it.
 
 mod arithmetic;
+mod edges;
 mod emit;
 mod flow;
 mod index;
 mod mbarrier;
 mod roles;
 mod slice;
+mod tokens;
 
 use super::code::{Code, Gathering, MOST_SLOTS};
 use async_mlir::ir::Op;

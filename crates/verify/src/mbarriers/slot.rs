@@ -22,6 +22,7 @@ const MOST_BYTES: i64 = (1 << 20) - 1;
 const MOST_ARRIVALS: i64 = (1 << 20) - 1;
 
 /// A mbarrier.
+#[allow(clippy::struct_excessive_bools)] // They have nothing to do with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot {
     /// The arrivals of each phase; 0 if it is not initialized.
@@ -40,6 +41,8 @@ pub struct Slot {
     is_new: bool,
     /// True if the asynchronous proxy may find it not initialized.
     is_unfenced: bool,
+    /// True if loads of the phase were issued.
+    has_loads: bool,
     /// How many times threads have gathered since the last time that the last phase, as it was armed, came after.
     age: u8,
 }
@@ -55,6 +58,7 @@ pub const NOT_INITIALIZED: Slot = Slot {
     behind: [0; 2],
     is_new: false,
     is_unfenced: false,
+    has_loads: false,
     age: 0,
 };
 
@@ -147,6 +151,7 @@ impl Slot {
     fn advance(&mut self, know: Roles, all: Roles) {
         self.parity = !self.parity;
         self.pending = self.count;
+        self.has_loads = false;
         let [last, before] = self.behind;
         self.behind = [all & !know, (last | before) & !know];
     }
@@ -162,6 +167,10 @@ impl Slot {
     }
 
     /// `mbarrier.init`. Nothing is known after more than `most` times threads have gathered.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn init(&mut self, count: i64, threads: i64, most: u8) -> Result<(), Fault> {
         if self.count != 0 {
             return Err(Fault::Initialized);
@@ -181,6 +190,10 @@ impl Slot {
     }
 
     /// `mbarrier.inval`.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn inval(&mut self) -> Result<(), Fault> {
         self.is_initialized()?;
         if self.is_in_flight() || self.at_wait != 0 || !self.are_up_to_date(Roles::MAX) {
@@ -196,6 +209,10 @@ impl Slot {
     }
 
     /// `mbarrier.expect_tx`.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn expect(&mut self, bytes: i64) -> Result<(), Fault> {
         self.is_initialized()?;
         if self.is_armed() {
@@ -209,6 +226,10 @@ impl Slot {
     }
 
     /// A load that completes `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn load(&mut self, bytes: i64) -> Result<(), Fault> {
         self.is_initialized()?;
         if self.is_unfenced {
@@ -222,11 +243,16 @@ impl Slot {
             return Err(Fault::TooManyBytes);
         }
         self.debt -= bytes;
+        self.has_loads = true;
         Ok(())
     }
 
     /// `mbarrier.arrive` by so many `threads`. `gathered` says how often threads have gathered since those times that the thread that issues
     /// knows to be over.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn arrive(&mut self, by: Who, threads: i64, gathered: u8) -> Result<(), Fault> {
         self.is_initialized()?;
         if self.is_armed() {
@@ -257,6 +283,10 @@ impl Slot {
     }
 
     /// A wait for the phase that has `parity`, where there are `all` roles.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
     pub fn wait(&mut self, parity: bool, by: Who, all: Roles) -> Result<Waited, Fault> {
         self.is_initialized()?;
         let roles = match by {
@@ -278,9 +308,14 @@ impl Slot {
         self.at_wait |= roles;
         self.gathering = self.gathering.map(|gathering| gathering & !roles);
         Ok(Waited {
-            know: roles,
+            know: self.landed(roles),
             age: self.age,
         })
+    }
+
+    /// Those of `roles`, which know that all phases before this one are complete, who know that no load is in flight.
+    fn landed(&self, roles: Roles) -> Roles {
+        if self.has_loads { 0 } else { roles }
     }
 
     /// A barrier of all threads. Returns those of `all` that learn by it that loads have landed.
@@ -290,7 +325,7 @@ impl Slot {
         self.is_new = false;
         let learn = (self.behind[0] | self.behind[1]) & all;
         self.catch_up(all);
-        learn
+        self.landed(learn)
     }
 
     /// How many times threads have gathered since the last time that the last phase, as it was armed, came after.

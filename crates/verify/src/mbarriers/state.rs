@@ -35,6 +35,7 @@ pub struct State {
     pub waited: Option<Waited>,
     threads: Vec<i64>,
     counted: Gathering,
+    is_gathering: bool,
     most_gathers: u8,
 }
 
@@ -53,6 +54,7 @@ impl State {
             waited: None,
             threads: code.threads.clone(),
             counted: code.counted,
+            is_gathering: code.is_gathering,
             most_gathers: code.most_gathers,
         }
     }
@@ -170,6 +172,20 @@ impl State {
                 }
             }
             Instr::Wait { slot, parity, by } => self.wait(slot, parity, by)?,
+            Instr::Await(tokens, roles) => {
+                let tokens = tokens.of(&code.lists);
+                if self.numbers(roles).any(|role| self.union(tokens, role) != 0) {
+                    return Err(Fault::InFlight);
+                }
+            }
+            _ => self.meet_or_compute(instr, code),
+        }
+        Ok(())
+    }
+
+    /// Runs an instruction that breaks no rule.
+    fn meet_or_compute(&mut self, instr: Instr, code: &Code) {
+        match instr {
             Instr::Barrier => {
                 let all = self.all_roles();
                 for slot in 0..self.slots.len() {
@@ -202,12 +218,6 @@ impl State {
                         .for_each(|slot| slot.learn(ages, roles, all));
                 }
             }
-            Instr::Await(tokens, roles) => {
-                let tokens = tokens.of(&code.lists);
-                if self.numbers(roles).any(|role| self.union(tokens, role) != 0) {
-                    return Err(Fault::InFlight);
-                }
-            }
             Instr::Join(token, of) => {
                 for role in self.numbers(Roles::MAX) {
                     let slots = self.union(of.of(&code.lists), role);
@@ -224,8 +234,8 @@ impl State {
                 self.set(to, result);
             }
             Instr::Forget(var) => self.set(var, UNKNOWN),
+            _ => {}
         }
-        Ok(())
     }
 
     fn arrive(&mut self, slot: Operand, by: Who) -> Result<(), Fault> {
@@ -250,6 +260,10 @@ impl State {
         let parity = self.operand(parity).truth().ok_or(Fault::Number)?;
         let (place, all) = (self.place(slot)?, self.all_roles());
         let waited = self.slots[place].wait(parity, by, all)?;
+        // Slots of other rings are armed in the belief that all who have arrived last are waited for.
+        if self.is_gathering && by == Who::Issuer && waited.age != 0 {
+            return Err(Fault::Gathered);
+        }
         self.land(place, waited.know);
         self.waited = Some(waited);
         Ok(())

@@ -106,32 +106,37 @@ impl<'c> Bounds<'c> {
         })
     }
 
-    /// The bounds of a loop that runs as often as `value` says: `max(upper - lower, 0)`, divided by the step and rounded up.
-    pub fn whose_trips_are(value: Value<'c>) -> Option<Self> {
-        let op = value.defining_op()?;
+    /// The bounds of loops that run as often as `value` says: `max(upper - lower, 0)`, divided by the step and rounded up. A difference may be
+    /// an upper bound, too.
+    pub fn whose_trips_are(value: Value<'c>) -> Vec<Self> {
+        let Some(mut op) = value.defining_op() else {
+            return Vec::new();
+        };
+        let mut step = Limit::Const(1);
         if op.is(arith::CEILDIVUI) {
-            let step = Limit::of(op.operand(1));
-            return Some(Self {
-                step,
-                ..Self::whose_trips_are(op.operand(0))?
-            });
+            step = Limit::of(op.operand(1));
+            match op.operand(0).defining_op() {
+                Some(distance) => op = distance,
+                None => return Vec::new(),
+            }
         }
         if !op.is(arith::MAXSI) || op.operand(1).as_constant_int() != Some(0) {
-            return None;
+            return Vec::new();
         }
-        let (distance, step) = (op.operand(0), Limit::Const(1));
-        Some(match distance.defining_op().filter(|op| op.is(arith::SUBI)) {
-            Some(difference) => Self {
+        let distance = op.operand(0);
+        let mut found = vec![Self {
+            lower: Limit::Const(0),
+            upper: Limit::of(distance),
+            step,
+        }];
+        if let Some(difference) = distance.defining_op().filter(|op| op.is(arith::SUBI)) {
+            found.push(Self {
                 lower: Limit::of(difference.operand(1)),
                 upper: Limit::of(difference.operand(0)),
                 step,
-            },
-            None => Self {
-                lower: Limit::Const(0),
-                upper: Limit::of(distance),
-                step,
-            },
-        })
+            });
+        }
+        found
     }
 
     /// All three.

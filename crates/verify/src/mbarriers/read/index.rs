@@ -6,7 +6,7 @@ use super::{Unreadable, Written};
 use async_dialects::names::{async_, gpux};
 use async_mlir::control_flow::EdgeTarget;
 use async_mlir::gpu::is_barrier;
-use async_mlir::ir::{Block, Op};
+use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::names::{nvgpu, nvvm, scf};
 use async_mlir::nvgpu::mbarriers;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -35,6 +35,8 @@ pub(super) struct GatheringRing<'c> {
 /// The places of a function.
 pub struct Index<'c> {
     pub(super) function: Op<'c>,
+    /// What elects the thread that initializes mbarriers: that is the one that issues.
+    elect: Option<Op<'c>>,
     /// The operations, numbered in the order of the text, an operation before what is in it.
     places: FxHashMap<Op<'c>, u32>,
     /// What is executed in each block whatever way is taken, in order.
@@ -59,6 +61,7 @@ impl<'c> Index<'c> {
     pub fn new(written: &Written<'_, 'c>) -> Result<Self, Unreadable<'c>> {
         let mut index = Self {
             function: written.function,
+            elect: None,
             places: FxHashMap::default(),
             syncs: FxHashMap::default(),
             token_forms: FxHashMap::default(),
@@ -68,11 +71,17 @@ impl<'c> Index<'c> {
             flows: RefCell::default(),
             by_issuer: RefCell::default(),
         };
-        for region in written.function.regions() {
-            for block in region.blocks() {
-                index.block(block);
-            }
-        }
+        index.elect = elected(written);
+        let blocks = written.function.regions().flat_map(Region::blocks);
+        let blocks: Vec<Block> = blocks.collect();
+        let &[body] = blocks.as_slice() else {
+            let what = "has branches between blocks";
+            return Err(Unreadable {
+                op: written.function,
+                what,
+            });
+        };
+        index.block(body);
         for &load in written.loads {
             let issued = index.issued(load).ok_or(Unreadable {
                 op: load,
@@ -87,9 +96,7 @@ impl<'c> Index<'c> {
             index.find_gathering(create, &of_ring);
             users.extend(of_ring);
         }
-        if written.has_roles {
-            index.roles = WarpRoles::of(written.function, &users);
-        }
+        index.roles = WarpRoles::of(written.function, &users, written.has_roles);
         Ok(index)
     }
 
@@ -190,7 +197,7 @@ impl<'c> Index<'c> {
             return false;
         }
         *self.by_issuer.borrow_mut().entry(op).or_insert_with(|| {
-            let elects = op.operand(0).defining_op().is_some_and(|op| op.is(gpux::ELECT));
+            let elects = self.elect.is_some() && op.operand(0).defining_op() == self.elect;
             let block = op.region(0).first();
             let is_plain = |op: &Op| op.num_regions() == 0 && !op.is(async_::AWAIT);
             elects
@@ -198,6 +205,12 @@ impl<'c> Index<'c> {
                 && op.region(1).first().is_none()
                 && block.is_some_and(|block| block.ops().iter().all(is_plain))
         })
+    }
+
+    /// Returns true if the thread that issues executes `init`, an `nvgpu.mbarrier.init`.
+    pub(super) fn is_elected(&self, init: Op<'c>) -> bool {
+        let predicate = (init.num_operands() == 4).then(|| init.operand(3));
+        self.elect.is_some() && predicate.and_then(Value::defining_op) == self.elect
     }
 
     /// The load that is issued for `load`, which is in token form: right before it, of the same memory.
@@ -230,4 +243,13 @@ impl<'c> Index<'c> {
             });
         }
     }
+}
+
+/// What elects the thread that initializes the first ring.
+fn elected<'c>(written: &Written<'_, 'c>) -> Option<Op<'c>> {
+    let users = written.rings.first()?.result(0).uses();
+    let mut users = users.into_iter().map(|used| used.owner);
+    let init = users.find(|op| op.is(nvgpu::MBARRIER_INIT) && op.num_operands() == 4)?;
+    let elect = Value::defining_op(init.operand(3))?;
+    elect.is(gpux::ELECT).then_some(elect)
 }

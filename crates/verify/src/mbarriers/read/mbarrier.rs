@@ -52,7 +52,7 @@ pub(super) fn uses<'c>(index: &Index<'c>, create: Op<'c>) -> Result<Vec<(Op<'c>,
         }
         let is_for_one = index.is_by_issuer(op);
         let used = match op.name() {
-            nvgpu::MBARRIER_INIT if is_predicated(op) => Use::Init {
+            nvgpu::MBARRIER_INIT if index.is_elected(op) => Use::Init {
                 slot: op.operand(2),
                 count: op.operand(1),
             },
@@ -79,13 +79,6 @@ pub(super) fn uses<'c>(index: &Index<'c>, create: Op<'c>) -> Result<Vec<(Op<'c>,
 fn unknown(op: Op<'_>) -> Unreadable<'_> {
     let what = "uses a mbarrier in a way that is not known";
     Unreadable { op, what }
-}
-
-/// Returns true if one thread initializes.
-fn is_predicated(init: Op<'_>) -> bool {
-    let predicate = (init.num_operands() == 4).then(|| init.operand(3));
-    let elect = predicate.and_then(Value::defining_op);
-    elect.is_some_and(|op| op.is(gpux::ELECT))
 }
 
 /// What is done with the address that `get` returns.

@@ -41,8 +41,9 @@ impl<'c> WarpRoles<'c> {
         }
     }
 
-    /// The roles that warps have by the conditions around `users` of mbarriers and around awaits.
-    pub fn of(function: Op<'c>, users: &[Op<'c>]) -> Self {
+    /// The roles that warps have by the conditions around `users` of mbarriers and around awaits. If they don't `differ`, all have one role, but
+    /// conditions that are the same for all of them are known.
+    pub fn of(function: Op<'c>, users: &[Op<'c>], differ: bool) -> Self {
         let warps = match block_size(function) {
             Some([x, 1, 1]) if x as usize <= MOST_WARPS * WARP && (x as usize).is_multiple_of(WARP) => {
                 x as usize / WARP
@@ -53,14 +54,15 @@ impl<'c> WarpRoles<'c> {
             threads: warps * WARP,
             known: FxHashMap::default(),
         };
+        let all = u32::MAX >> (MOST_WARPS - warps.max(1));
         let conditions = conditions(function, users);
         let known = conditions.into_iter().filter_map(|condition| {
             let warps = evaluator.warps(condition)?;
-            Some((condition, warps))
+            (differ || warps == 0 || warps == all).then_some((condition, warps))
         });
         let known: Vec<(Value, u32)> = known.collect();
         // Warps of one role are those that are together everywhere.
-        let mut roles: Vec<u32> = vec![u32::MAX >> (MOST_WARPS - warps.max(1))];
+        let mut roles: Vec<u32> = vec![all];
         for (_, warps) in &known {
             let parts = roles.iter().flat_map(|role| [role & warps, role & !warps]);
             roles = parts.filter(|role| *role != 0).collect();
@@ -87,7 +89,19 @@ impl<'c> WarpRoles<'c> {
         if !op.is(scf::IF) {
             return None;
         }
-        self.where_true.get(&op.operand(0)).copied()
+        self.divides_by(op.operand(0))
+    }
+
+    /// The roles for which `condition` is true; `None` if that does not depend on the role.
+    pub fn divides_by(&self, condition: Value<'c>) -> Option<Roles> {
+        let roles = self.where_true.get(&condition).copied()?;
+        (roles != 0 && roles != self.all()).then_some(roles)
+    }
+
+    /// What `condition` is for all roles, if that is the same and known.
+    pub fn always(&self, condition: Value<'c>) -> Option<bool> {
+        let roles = self.where_true.get(&condition).copied()?;
+        (roles == 0 || roles == self.all()).then_some(roles != 0)
     }
 }
 

@@ -5,9 +5,7 @@ use super::flow::{Bounds, Limit, loop_of, without_casts};
 use super::index::Index;
 use super::{Unreadable, mbarrier};
 use crate::mbarriers::code::{Gathering, Operand, Token, Var};
-use async_dialects::names::async_;
 use async_dialects::types::is_token;
-use async_mlir::control_flow::selected_values;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{arith, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -41,12 +39,14 @@ pub(super) enum Item<'c> {
     Learn(u8),
 }
 
-/// The iterations that are told apart.
+/// What is told apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Iterations {
     /// Those that can be seen to matter.
     Some,
-    /// All of loops of constant trip count.
+    /// The same, and conditions around waits of other rings, which may be for tokens that are complete.
+    SomeAndGuards,
+    /// All of loops of constant trip count, and conditions.
     All,
 }
 
@@ -66,6 +66,8 @@ pub(super) struct Slice<'a, 'c> {
     pub trips: FxHashMap<Bounds<'c>, Var>,
     /// Variables of which nothing is known where they are defined.
     pub unknown: FxHashSet<Value<'c>>,
+    /// Trip counts that are others where an argument of a block is another value.
+    pub trips_by: FxHashMap<Value<'c>, Vec<Var>>,
     pub num_vars: u32,
     /// True if threads gather at the ring.
     pub is_gathering: bool,
@@ -73,7 +75,7 @@ pub(super) struct Slice<'a, 'c> {
     pub exact: FxHashSet<Op<'c>>,
     known: FxHashSet<(Op<'c>, Item<'c>)>,
     regions: Vec<Op<'c>>,
-    work: Vec<Value<'c>>,
+    pub(super) work: Vec<Value<'c>>,
 }
 
 impl<'a, 'c> Slice<'a, 'c> {
@@ -93,6 +95,7 @@ impl<'a, 'c> Slice<'a, 'c> {
             counters: FxHashMap::default(),
             trips: FxHashMap::default(),
             unknown: FxHashSet::default(),
+            trips_by: FxHashMap::default(),
             num_vars: 0,
             is_gathering: index.gatherings.iter().any(|ring| ring.create == create),
             exact: FxHashSet::default(),
@@ -115,6 +118,9 @@ impl<'a, 'c> Slice<'a, 'c> {
         if slice.is_gathering {
             for &(op, age) in ages {
                 slice.add(op, Item::Learn(age))?;
+                if iterations != Iterations::Some {
+                    slice.need_guard(op);
+                }
             }
         } else {
             for (number, ring) in (0..).map(Gathering).zip(&index.gatherings) {
@@ -136,7 +142,7 @@ impl<'a, 'c> Slice<'a, 'c> {
     }
 
     /// Adds `op`, and the control flow around it.
-    fn add(&mut self, op: Op<'c>, item: Item<'c>) -> Result<(), Unreadable<'c>> {
+    pub(super) fn add(&mut self, op: Op<'c>, item: Item<'c>) -> Result<(), Unreadable<'c>> {
         let mut next = Some((op, item));
         while let Some((op, item)) = next.take() {
             if !self.known.insert((op, item)) {
@@ -176,7 +182,7 @@ impl<'a, 'c> Slice<'a, 'c> {
     }
 
     /// Needs a condition: one that compares variables, or one of which nothing is known.
-    fn need_condition(&mut self, condition: Value<'c>) -> Result<(), Unreadable<'c>> {
+    pub(super) fn need_condition(&mut self, condition: Value<'c>) -> Result<(), Unreadable<'c>> {
         if self.vars.contains_key(&condition) || self.compares_variables(condition) {
             self.need(condition);
             return Ok(());
@@ -187,6 +193,19 @@ impl<'a, 'c> Slice<'a, 'c> {
             self.forget(condition)?;
         }
         Ok(())
+    }
+
+    /// Needs the condition of the branch that `wait` is in, if that compares something with a constant: a token may be complete.
+    fn need_guard(&mut self, wait: Op<'c>) {
+        let branch = wait.parent().filter(|parent| parent.is(scf::IF));
+        let condition = branch.map(|branch| branch.operand(0));
+        let compare = condition.and_then(Value::defining_op).filter(|op| {
+            let has_constant = op.operands().any(|operand| operand.as_constant_int().is_some());
+            op.is(arith::CMPI) && has_constant && self.index.roles.divides_by(op.result(0)).is_none()
+        });
+        if let Some(compare) = compare {
+            self.need(compare.result(0));
+        }
     }
 
     fn compares_variables(&self, condition: Value<'c>) -> bool {
@@ -218,7 +237,9 @@ impl<'a, 'c> Slice<'a, 'c> {
             if conditions.is_empty() {
                 return Ok(());
             }
-            conditions.into_iter().for_each(|condition| self.need(condition));
+            for condition in conditions {
+                self.need(condition);
+            }
         }
     }
 
@@ -244,8 +265,8 @@ impl<'a, 'c> Slice<'a, 'c> {
     }
 
     fn define_by(&mut self, op: Op<'c>, value: Value<'c>) -> Result<(), Unreadable<'c>> {
-        let bounds = Bounds::whose_trips_are(value).filter(|bounds| self.index.bounds.contains(bounds));
-        if let Some(bounds) = bounds {
+        let mut bounds = Bounds::whose_trips_are(value).into_iter();
+        if let Some(bounds) = bounds.find(|bounds| self.index.bounds.contains(bounds)) {
             let trips = self.trips_of(bounds)?;
             return self.add(op, Item::Trips(trips));
         }
@@ -254,7 +275,9 @@ impl<'a, 'c> Slice<'a, 'c> {
             return self.add(op, Item::Distance(of));
         }
         if op.is(arith::SELECT) {
-            [1, 2].into_iter().for_each(|i| self.need(op.operand(i)));
+            for i in [1, 2] {
+                self.need(op.operand(i));
+            }
             self.need_condition(op.operand(0))?;
             return self.add(op, Item::Compute);
         }
@@ -317,11 +340,13 @@ impl<'a, 'c> Slice<'a, 'c> {
         self.trips.insert(bounds, var);
         // With other bounds, it is another number.
         for limit in bounds.limits() {
-            if let Limit::Value(value) = limit
-                && let Some(op) = value.defining_op()
-                && op.parent() != Some(self.index.function)
-            {
-                self.add(op, Item::Forget(var))?;
+            let Limit::Value(value) = limit else { continue };
+            match value.definition() {
+                Definition::Result(op, _) if op.parent() != Some(self.index.function) => {
+                    self.add(op, Item::Forget(var))?;
+                }
+                Definition::Result(..) => {}
+                Definition::Argument(..) => self.trips_by.entry(value).or_default().push(var),
             }
         }
         Ok(var)
@@ -352,61 +377,6 @@ impl<'a, 'c> Slice<'a, 'c> {
                 self.exact.insert(op);
             }
         }
-    }
-
-    // Tokens.
-
-    /// Follows the loads of `token`.
-    fn follow(&mut self, token: Value<'c>) {
-        let next = u32::try_from(self.tokens.len()).unwrap_or(u32::MAX);
-        if let std::collections::hash_map::Entry::Vacant(place) = self.tokens.entry(token) {
-            place.insert(Token(next));
-            self.work.push(token);
-        }
-    }
-
-    fn follow_uses(&mut self, token: Value<'c>) -> Result<(), Unreadable<'c>> {
-        for used in token.uses() {
-            let op = used.owner;
-            match op.name() {
-                async_::AWAIT => self.add(op, Item::Await)?,
-                async_::JOIN => {
-                    self.add(op, Item::Join)?;
-                    self.follow(op.result(0));
-                }
-                arith::SELECT => {
-                    self.need_condition(op.operand(0))?;
-                    self.add(op, Item::Choose)?;
-                    self.follow(op.result(0));
-                }
-                _ if op.num_regions() > 0 => self.follow_through(op, token)?,
-                _ if op.is_terminator() => {
-                    if let Some(parent) = op.parent().filter(|parent| *parent != self.index.function) {
-                        self.follow_through(parent, token)?;
-                    }
-                }
-                _ if selected_values(op).is_some() => {
-                    self.add(op, Item::Join)?;
-                    op.results().for_each(|result| self.follow(result));
-                }
-                // What escapes to where it can't be followed was awaited before.
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn follow_through(&mut self, op: Op<'c>, token: Value<'c>) -> Result<(), Unreadable<'c>> {
-        let Some(flow) = self.index.flow(op) else {
-            return Ok(());
-        };
-        self.add(op, Item::Region)?;
-        if self.index.roles.divides(op).is_some() && flow.bound_from(token).next().is_some() {
-            let what = "passes on the token of a load, of which warps of other roles know nothing";
-            return Err(Unreadable { op, what });
-        }
-        flow.bound_from(token).for_each(|to| self.follow(to));
-        Ok(())
     }
 }
 
