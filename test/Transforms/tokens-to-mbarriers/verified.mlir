@@ -43,10 +43,11 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The first load is awaited again and again, while up to six others are: as often as the loops run, its mbarrier is not armed again.
+  // The first load is awaited again and again, while up to five others are: only the last of six arms its mbarrier again, when nobody awaits
+  // it any more.
   //
   // CHECK-LABEL: gpu.func @awaited_again
-  // CHECK: num_barriers = 7
+  // CHECK: num_barriers = 6
   // CHECK: scf.for
   // CHECK: scf.for
   // CHECK: nvvm.mbarrier.inval
