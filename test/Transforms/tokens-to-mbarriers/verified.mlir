@@ -10,14 +10,13 @@
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 
 gpu.module @kernels {
-  // The trip count of both loops is n: three phases ahead, n + 3 are armed, of which the last three may be awaited or not. The slots to
-  // wait for at the end are remainders by three.
+  // The loop runs n times, three phases ahead: n + 3 are armed, of which the last three may be awaited or not.
+  // What nobody awaits is waited for at the end.
   //
   // CHECK-LABEL: gpu.func @awaited_by_some
   // CHECK: num_barriers = 3
   // CHECK: scf.for
-  // CHECK: arith.remui %{{.*}}, %c3
-  // CHECK: arith.divui %{{.*}}, %c3
+  // CHECK: scf.if
   // CHECK: nvgpu.mbarrier.try_wait.parity
   // CHECK: nvvm.mbarrier.inval
   //
@@ -43,8 +42,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The first load is awaited again and again, while up to five others are: only the last of six arms its mbarrier again, when nobody awaits
-  // it any more.
+  // The first load is awaited again and again, for the last time when up to five others were: six mbarriers are enough for loops that run three
+  // times twice, and no more often.
   //
   // CHECK-LABEL: gpu.func @awaited_again
   // CHECK: num_barriers = 6
