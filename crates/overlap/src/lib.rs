@@ -1,7 +1,7 @@
 //! Which bytes the threads of a block access, and whether two accesses may meet. No MLIR, and no solver.
 //!
 //! A [`Footprint`] is what an access touches of a buffer: for each thread ranges of bytes ([`ThreadBytes`]), and an [`Offset`] that is
-//! added to all of them, which may change from iteration to iteration. [`overlap`] decides whether different threads may touch the same
+//! added to all of them, which may change from iteration to iteration. [`overlap()`] decides whether different threads may touch the same
 //! byte with two of them, at a [`Distance`] in iterations. All that places barriers or checks them asks it.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

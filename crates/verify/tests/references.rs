@@ -49,7 +49,7 @@ fn a_token_is_released_once() {
     let define = Instr::Define(A);
     let release = Instr::Release(A);
     assert_eq!(fault(&[define.clone(), release.clone()]), None);
-    assert_eq!(fault(&[define.clone()]), Some((1, Fault::Leaked)));
+    assert_eq!(fault(std::slice::from_ref(&define)), Some((1, Fault::Leaked)));
     let twice = [define.clone(), release.clone(), release.clone()];
     assert_eq!(fault(&twice), Some((2, Fault::Gone)));
     let used_later = [define, release, Instr::Use(A)];
@@ -343,14 +343,10 @@ fn spoiled(code: &Code) -> Vec<Code> {
                 Instr::Release(token) => Instr::Retain(*token),
                 _ => continue,
             };
-            let changes: [&dyn Fn(&mut Vec<Instr>); 3] = [
-                &|instrs| drop(instrs.remove(i)),
-                &|instrs| instrs.insert(i, instrs[i].clone()),
-                &|instrs| instrs[i] = other.clone(),
-            ];
-            for change in changes {
+            // Dropped, doubled, turned round.
+            for instead in [vec![], vec![instr.clone(); 2], vec![other]] {
                 let mut spoiled = code.clone();
-                change(&mut spoiled.blocks[b].instrs);
+                spoiled.blocks[b].instrs.splice(i..=i, instead);
                 all.push(spoiled);
             }
         }
