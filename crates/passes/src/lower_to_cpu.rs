@@ -1,6 +1,7 @@
 //! `--async-lower-to-cpu`: the pipeline from host code with regions to the `llvm` dialect.
 
 use crate::async_to_runtime::ON_ERROR;
+use crate::utils::verify_result::{VERIFY_RESULT, verify_result};
 use async_mlir::pipeline::{PassList, Pipeline, PipelineInfo, PipelineOptions};
 
 /// The pipeline.
@@ -11,7 +12,7 @@ impl Pipeline for LowerToCpu {
         flag: "async-lower-to-cpu",
         summary: "lowers host code with regions to the llvm dialect, with calls of the runtime",
         description: include_str!("lower_to_cpu/description.md"),
-        options: &[ON_ERROR],
+        options: &[ON_ERROR, VERIFY_RESULT],
     };
 
     fn passes(options: &PipelineOptions) -> Result<PassList, String> {
@@ -32,7 +33,10 @@ impl Pipeline for LowerToCpu {
             .pass("lower-affine")
             .pass("arith-expand")
             .pass("memref-expand")
-            .pass_with("async-to-runtime", &[("on-error", options.str("on-error"))])
+            .pass_with(
+                "async-to-runtime",
+                &[("on-error", options.str("on-error")), verify_result(options)],
+            )
             // What only tasks call is left in forms that nobody calls.
             .pass("symbol-dce")
             .pass("convert-vector-to-llvm")

@@ -5,6 +5,7 @@ mod toolkit;
 use crate::async_pipeline::{EPILOGUES, MEMORY, SHORT_TRIPS};
 use crate::tokens_to_mbarriers::WARS;
 use crate::utils::chip::{check_features, sm_of};
+use crate::utils::verify_result::{VERIFY_RESULT, verify_result};
 use async_mlir::names::gpu;
 use async_mlir::pipeline::{OptionInfo, PassList, Pipeline, PipelineInfo, PipelineOptions};
 use toolkit::Toolkit;
@@ -73,6 +74,7 @@ impl Pipeline for LowerToNvvm {
                 true,
                 "warn of what is most likely a mistake, see gpux-lint",
             ),
+            VERIFY_RESULT,
         ],
     };
 
@@ -170,7 +172,7 @@ fn pipelined(passes: PassList, options: &PipelineOptions) -> PassList {
         // It needs all versions of buffers, and sets how much memory launches ask for.
         .pass("gpux-pack-workgroup-memory")
         // Last: buffers that share bytes need barriers between them, too.
-        .pass("gpux-insert-barriers")
+        .pass_with("gpux-insert-barriers", &[verify_result(options)])
 }
 
 /// What a `gpu.module` goes through to get to the `llvm` dialect.
@@ -204,6 +206,7 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
                 ("war", options.str("war")),
                 ("fence-reads", boolean("fence-reads")),
                 ("round-rings", boolean("round-rings")),
+                verify_result(options),
             ],
         )
         // Next: what is left of tokens is of one role each, so it is counted for each role alone.
@@ -217,6 +220,7 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
                 ("drop-implied", boolean("drop-implied")),
                 ("unroll-limit", &options.int("unroll-limit").to_string()),
                 ("max-padding", &options.int("max-padding").to_string()),
+                verify_result(options),
             ],
         )
         // While views of buffers are still there to be looked through.

@@ -7,6 +7,7 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Text, Value};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError, request_reproducer};
+use async_mlir::pipeline::PipelineOptions;
 use async_verify::barriers;
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
@@ -20,6 +21,16 @@ pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
     true,
     "check what was written, by code that shares nothing with what found it",
 );
+
+/// The same option for a pass of a pipeline that has it.
+pub(crate) fn verify_result(options: &PipelineOptions) -> (&'static str, &'static str) {
+    let value = if options.bool(VERIFY_RESULT.name) {
+        "true"
+    } else {
+        "false"
+    };
+    (VERIFY_RESULT.name, value)
+}
 
 /// So many waits are tried with a larger number.
 const TRIALS: usize = 16;
@@ -194,5 +205,4 @@ fn advise<'c>(error: PassError<'c>, op: Op<'c>) -> PassError<'c> {
 }
 
 /// What to do where the check fails.
-const ADVICE: &str =
-    "nothing was written; this is a bug in async-opt: please report it with the input and the options";
+const ADVICE: &str = "nothing was written; this is a bug in async-opt: please report it with the input and the options (verify-result=false turns the check off)";
