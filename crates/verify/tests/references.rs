@@ -84,7 +84,13 @@ fn an_edge_hands_over_a_reference() {
         blocks: vec![
             Block {
                 instrs: vec![Instr::Define(A)],
-                edges: vec![Edge { to: 1, args: vec![A] }; 2],
+                edges: vec![
+                    Edge {
+                        to: 1,
+                        args: vec![Some(A)]
+                    };
+                    2
+                ],
                 ..Block::default()
             },
             Block {
@@ -99,6 +105,40 @@ fn an_edge_hands_over_a_reference() {
     };
     assert_eq!(check(&code(B)), Ok(()));
     assert_eq!(check(&code(A)).map_err(|refusal| refusal.fault), Err(Fault::Gone));
+}
+
+#[test]
+fn a_parameter_that_gets_a_null_pointer_holds_a_reference_to_nothing() {
+    let code = |edges: usize, released: &[Token]| Code {
+        blocks: vec![
+            Block {
+                instrs: vec![Instr::Define(A)],
+                edges: vec![
+                    Edge {
+                        to: 1,
+                        args: vec![None, Some(A)],
+                    };
+                    edges
+                ],
+                ..Block::default()
+            },
+            Block {
+                params: vec![B, Token(2)],
+                instrs: released.iter().copied().map(Instr::Release).collect(),
+                returns: true,
+                ..Block::default()
+            },
+        ],
+        tokens: 3,
+        borrowed: Vec::new(),
+    };
+    for edges in [1, 2] {
+        assert_eq!(check(&code(edges, &[B, Token(2)])), Ok(()));
+        for released in [B, Token(2)] {
+            let fault = check(&code(edges, &[released])).map_err(|refusal| refusal.fault);
+            assert_eq!(fault, Err(Fault::Leaked));
+        }
+    }
 }
 
 /// A reference is of an object, and variables name objects.
@@ -176,7 +216,8 @@ fn is_refuted(code: &Code) -> bool {
         for edge in &block.edges {
             let mut after = execution.clone();
             for (param, arg) in code.blocks[edge.to].params.iter().zip(&edge.args) {
-                after.objects.insert(*param, execution.objects[arg]);
+                let arg = arg.expect("nothing but tokens is passed");
+                after.objects.insert(*param, execution.objects[&arg]);
             }
             work.push((edge.to, after));
         }
@@ -305,7 +346,7 @@ fn code(
         for (e, edge) in block.edges.iter().enumerate() {
             let direct = Edge {
                 to: edge.to,
-                args: tokens(&edge.passes),
+                args: edge.passes.iter().map(token).map(Some).collect(),
             };
             let split = at(counting::Place::Edge(b, e));
             if split.is_empty() {

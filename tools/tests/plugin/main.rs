@@ -28,11 +28,12 @@ const IGNORED: [&str; 4] = [
 ];
 
 /// Runs that a stock `mlir-opt` can't do, by what they contain, with the reason.
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 7] = [
     (
         "async-to-runtime",
         "it lowers regions, which upstream's dialect lacks",
     ),
+    ("async-lower-to-cpu", "it makes regions of what devices do"),
     (
         "async-import-gpu,canonicalize",
         "our joins simplify otherwise than operations of upstream's dialect",

@@ -80,8 +80,7 @@ pub fn check(code: &Code) -> Result<(), Refusal> {
         for (e, edge) in block.edges.iter().enumerate() {
             let params = &code.blocks[edge.to].params;
             let arrives = if num_edges[edge.to] == 1 {
-                state.rename(params, &edge.args);
-                held.clone()
+                state.rename(held.clone(), params, &edge.args)
             } else {
                 state
                     .pass(held.clone(), params, &edge.args)
@@ -216,31 +215,40 @@ impl<'a> State<'a> {
         counts.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Makes `params` other names of `args`: those of a block that only one edge leads to.
-    fn rename(&mut self, params: &[Token], args: &[Token]) {
+    /// Makes `params` other names of `args`: those of a block that only one edge leads to. Returns the references that are held there.
+    fn rename(&mut self, mut held: Held, params: &[Token], args: &[Option<Token>]) -> Held {
         for (param, arg) in params.iter().zip(args) {
-            self.names[param.0 as usize] = self.named(*arg);
+            match arg {
+                Some(arg) => self.names[param.0 as usize] = self.named(*arg),
+                None => add(&mut held, *param),
+            }
         }
+        held
     }
 
     /// The references of `held` after `args` are handed over to `params`.
-    fn pass(&self, mut held: Held, params: &[Token], args: &[Token]) -> Result<Held, (Token, Fault)> {
-        let place = |held: &Held, token| held.binary_search_by_key(&token, |(token, _)| *token);
-        for &arg in args {
-            match place(&held, self.named(arg)) {
+    fn pass(&self, mut held: Held, params: &[Token], args: &[Option<Token>]) -> Result<Held, (Token, Fault)> {
+        for &arg in args.iter().flatten() {
+            match held.binary_search_by_key(&self.named(arg), |(token, _)| *token) {
                 Ok(i) if held[i].1 > 0 => held[i].1 -= 1,
                 _ => return Err((arg, Fault::Gone)),
             }
         }
         held.retain(|(_, count)| *count > 0);
         for &param in params {
-            match place(&held, param) {
-                Ok(_) => return Err((param, Fault::Overwritten)),
-                Err(i) => held.insert(i, (param, 1)),
+            if held.binary_search_by_key(&param, |(token, _)| *token).is_ok() {
+                return Err((param, Fault::Overwritten));
             }
+            add(&mut held, param);
         }
         Ok(held)
     }
+}
+
+/// Adds a reference to one of a token of which none is held.
+fn add(held: &mut Held, token: Token) {
+    let place = held.partition_point(|(other, _)| *other < token);
+    held.insert(place, (token, 1));
 }
 
 fn expect(token: Token, is_there: bool) -> Result<(), (Token, Fault)> {

@@ -48,6 +48,6 @@ pub enum Instr {
 pub struct Edge {
     /// The number of its target.
     pub to: usize,
-    /// The tokens whose references it hands over to parameters of its target.
-    pub args: Vec<Token>,
+    /// The tokens whose references it hands over to the parameters of its target; `None` for what is none, such as a null pointer.
+    pub args: Vec<Option<Token>>,
 }

@@ -170,7 +170,8 @@ impl<'c> Reader<'_, 'c> {
         let edges = successors.map(|(i, to)| Edge {
             to: self.numbers[&to],
             args: bindings.get(i).map_or_else(Vec::new, |edge| {
-                self.tokens(edge.bindings.iter().map(|(from, _)| *from))
+                let to_tokens = edge.bindings.iter().filter(|(_, to)| is_token(to.ty()));
+                to_tokens.map(|(from, _)| self.token(*from)).collect()
             }),
         });
         edges.collect()
