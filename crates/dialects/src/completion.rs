@@ -204,10 +204,10 @@ pub struct Group<'c> {
 pub fn group_ops<'c>(first: Option<Op<'c>>, token: Type<'c>) -> impl Iterator<Item = GroupOp<'c>> {
     const AT_A_TIME: usize = 32;
     let mut next = first;
-    let mut found = Vec::new().into_iter();
+    let mut found = Vec::<ffi::AsyncOptGroupOp>::new().into_iter();
     std::iter::from_fn(move || {
-        if let Some(op) = found.next() {
-            return Some(op);
+        if let Some(raw) = found.next() {
+            return Some(GroupOp::from_raw(&raw));
         }
         let mut raw: Vec<ffi::AsyncOptGroupOp> = Vec::with_capacity(AT_A_TIME);
         let mut rest = MaybeUninit::uninit();
@@ -226,8 +226,8 @@ pub fn group_ops<'c>(first: Option<Op<'c>>, token: Type<'c>) -> impl Iterator<It
             let rest = rest.assume_init();
             (!rest.ptr.is_null()).then(|| Op::from_raw(rest))
         };
-        found = raw.iter().map(GroupOp::from_raw).collect::<Vec<_>>().into_iter();
-        found.next()
+        found = raw.into_iter();
+        found.next().map(|raw| GroupOp::from_raw(&raw))
     })
 }
 

@@ -1,6 +1,7 @@
 //! Checks what the passes of async-opt write.
 //!
-//! Nothing here knows how an answer was found: no code is shared with `tokenflow`, which finds it, nor with the passes.
+//! Nothing here knows how an answer was found: no code is shared with `tokenflow`, which finds it, nor with the passes, but for where accesses are,
+//! which `async-locations` and `async-overlap` say to both.
 #![forbid(unsafe_code)]
 
 pub mod barriers;

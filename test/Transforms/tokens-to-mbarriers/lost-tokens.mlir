@@ -38,7 +38,7 @@ gpu.module @until_the_end {
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 
 gpu.module @not_lost {
-  // A token that just stays is not lost, whatever the loop loads: its phase is on a mbarrier of its own.
+  // A token that just stays is not lost, whatever the loop loads: its phase is on an mbarrier of its own.
   //
   // CHECK-LABEL: gpu.func @other_ring
   // CHECK: gpux.bulk_load %{{.*}}, %{{.*}}, %[[M:.*]][%c0] :

@@ -194,7 +194,7 @@ pub(crate) fn check_barriers<'c>(
         let error = PassError::new(later, message).note(first, "the earlier access");
         return Err(advise(error, later));
     }
-    let message = format!("the check of what was written failed: {refusal:?}");
+    let message = format!("the check of what was written failed: {refusal}");
     Err(advise(PassError::new(function.location(), message), function))
 }
 

@@ -7,6 +7,7 @@ use super::bytes::Bytes;
 use super::certificate::{Certificate, Exposed, Pending};
 use super::code::{BlockId, ClassId, Code};
 use super::state::{Meeting, State, follow};
+use std::fmt;
 
 /// A reason to refuse a certificate.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,6 +27,20 @@ pub enum Refusal {
     Order(BlockId),
     /// The certificate has no set for the block, or that lacks what arrives on an edge.
     Missing(BlockId),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unordered { block, instr, .. } => write!(
+                f,
+                "block {}, instruction {instr}: an access meets an earlier one, with no barrier between",
+                block.0
+            ),
+            Self::Order(block) => write!(f, "block {}: an edge leads back where none may", block.0),
+            Self::Missing(block) => write!(f, "block {}: an access that arrives is not claimed", block.0),
+        }
+    }
 }
 
 /// Checks that `certificate` holds for `code`, and that no two accesses of it meet without a barrier between.

@@ -21,7 +21,7 @@ const MOST_BYTES: i64 = (1 << 20) - 1;
 /// The arrivals that a phase may count at most (PTX ISA, `mbarrier.init`).
 const MOST_ARRIVALS: i64 = (1 << 20) - 1;
 
-/// A mbarrier.
+/// An mbarrier.
 #[allow(clippy::struct_excessive_bools)] // They have nothing to do with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot {
@@ -47,7 +47,7 @@ pub struct Slot {
     age: u8,
 }
 
-/// A mbarrier without an initialization.
+/// An mbarrier without an initialization.
 pub const NOT_INITIALIZED: Slot = Slot {
     count: 0,
     pending: 0,
@@ -104,20 +104,20 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Slot => "uses a mbarrier of which it is not known which one it is",
+            Self::Slot => "uses an mbarrier of which it is not known which one it is",
             Self::Number => "uses a parity, a count or a number of bytes that is not known",
-            Self::NotInitialized => "uses a mbarrier that may not be initialized",
-            Self::Initialized => "initializes a mbarrier that is initialized already",
-            Self::Count => "initializes a mbarrier for a number of arrivals that can't be",
-            Self::Armed => "arms a mbarrier whose last phase may not be complete",
+            Self::NotInitialized => "uses an mbarrier that may not be initialized",
+            Self::Initialized => "initializes an mbarrier that is initialized already",
+            Self::Count => "initializes an mbarrier for a number of arrivals that can't be",
+            Self::Armed => "arms an mbarrier whose last phase may not be complete",
             Self::TooManyArrivals => "arrives more often than the mbarrier counts",
             Self::Unexpected => "has a load complete more bytes than the mbarrier expects",
-            Self::TooManyBytes => "expects more bytes than a mbarrier can count",
-            Self::AtWait => "arms a mbarrier while threads may still wait for its last phase",
+            Self::TooManyBytes => "expects more bytes than an mbarrier can count",
+            Self::AtWait => "arms an mbarrier while threads may still wait for its last phase",
             Self::Never => "waits for a phase that may never be complete",
             Self::TooEarly => "waits for a phase before the one before it is complete",
             Self::TooLate => "waits for a phase when the next one may be complete",
-            Self::InUse => "leaves a mbarrier in use",
+            Self::InUse => "leaves an mbarrier in use",
             Self::InFlight => "is reached while a load that it awaits may be in flight",
             Self::Gathered => "waits for others than those threads that have arrived last",
             Self::TooMany => "has mbarriers with more states than can be looked at",

@@ -57,7 +57,7 @@ pub fn verify<'c>(written: &Written<'_, 'c>) -> Result<(), Failure<'c>> {
         // The group comes before the slot.
         let group = op.num_operands().checked_sub(2).map(|i| op.operand(i));
         if !group.is_some_and(|group| groups.contains(&group)) {
-            let what = "completes on a mbarrier that is not known";
+            let what = "completes on an mbarrier that is not known";
             return Err(Unreadable { op, what }.into());
         }
     }

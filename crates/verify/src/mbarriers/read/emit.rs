@@ -222,7 +222,17 @@ impl<'a, 'c> Emitter<'a, 'c> {
         for (place, value) in of.iter_mut().zip(op.operands()) {
             *place = self.operand(value);
         }
-        let (to, width) = (*to, arithmetic::width(op));
+        self.push_compute(op, *to, operation, of);
+    }
+
+    fn compute_as(&mut self, op: Op<'c>, operation: Operation, [a, b]: [Operand; 2]) {
+        if let Some(&to) = self.slice.vars.get(&op.result(0)) {
+            self.push_compute(op, to, operation, [a, b, Operand::Const(0)]);
+        }
+    }
+
+    fn push_compute(&mut self, op: Op<'c>, to: Var, operation: Operation, of: [Operand; 3]) {
+        let width = arithmetic::width(op);
         let instr = Instr::Compute {
             to,
             operation,
@@ -230,20 +240,6 @@ impl<'a, 'c> Emitter<'a, 'c> {
             of,
         };
         self.push(instr, op);
-    }
-
-    fn compute_as(&mut self, op: Op<'c>, operation: Operation, [a, b]: [Operand; 2]) {
-        if let Some(&to) = self.slice.vars.get(&op.result(0)) {
-            let of = [a, b, Operand::Const(0)];
-            let width = arithmetic::width(op);
-            let instr = Instr::Compute {
-                to,
-                operation,
-                width,
-                of,
-            };
-            self.push(instr, op);
-        }
     }
 
     // Tokens.

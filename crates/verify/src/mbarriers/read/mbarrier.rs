@@ -8,7 +8,7 @@ use async_mlir::ir::{Op, Value};
 use async_mlir::names::{llvm, nvgpu, nvvm};
 use async_mlir::types::{bit_width, memref_shape};
 
-/// A use of a mbarrier.
+/// A use of an mbarrier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Use<'c> {
     /// `mbarrier.init` for a number of arrivals.
@@ -77,7 +77,7 @@ pub(super) fn uses<'c>(index: &Index<'c>, create: Op<'c>) -> Result<Vec<(Op<'c>,
 }
 
 fn unknown(op: Op<'_>) -> Unreadable<'_> {
-    let what = "uses a mbarrier in a way that is not known";
+    let what = "uses an mbarrier in a way that is not known";
     Unreadable { op, what }
 }
 
