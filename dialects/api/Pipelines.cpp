@@ -71,6 +71,7 @@ asyncopt::buildLowerToNVVMPipeline(OpPassManager &manager,
   text.add("drop-implied", options.dropImplied);
   text.add("unroll-limit", options.unrollLimit);
   text.add("max-padding", options.maxPadding);
+  text.add("verify-result", options.verifyResult);
   text.add("lint", options.lint);
   if (!text.invalid.empty()) {
     errors << "braces and quotes in the option '" << text.invalid

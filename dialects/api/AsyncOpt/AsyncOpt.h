@@ -83,6 +83,8 @@ struct LowerToNVVMOptions {
   bool dropImplied = true;
   int64_t unrollLimit = 8;
   int64_t maxPadding = 4;
+  /// Checks what each pass wrote, by code of its own.
+  bool verifyResult = true;
   /// Warns of what is most likely a mistake.
   bool lint = true;
 };
