@@ -210,7 +210,7 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
             ],
         )
         // Next: what is left of tokens is of one role each, so it is counted for each role alone.
-        .pass("gpux-split-roles")
+        .pass_with("gpux-split-roles", &[verify_result(options)])
         // While control flow is structured, too; everything below knows no tokens.
         .pass_with(
             "gpux-tokens-to-groups",

@@ -20,6 +20,7 @@ use crate::analysis::warps::{WARP_THREADS, warps_where};
 use crate::utils::builders::constant;
 use crate::utils::device::{is_workgroup_alloc, own_ops};
 use crate::utils::role_rules;
+use crate::utils::verify_result::{VERIFY_RESULT, check_roles};
 use crate::utils::warps::in_warps;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::gpu::is_barrier;
@@ -37,6 +38,7 @@ impl Pass for SplitRoles {
         description: include_str!("split_roles/description.md"),
         anchor: Anchor::Functions,
         dependent_dialects: &[Dialect::ARITH, Dialect::GPU, Dialect::NVVM, Dialect::SCF],
+        options: &[VERIFY_RESULT],
         statistics: &[StatisticInfo {
             name: "roles",
             description: "Number of copies of code for roles",
@@ -61,11 +63,12 @@ impl Pass for SplitRoles {
             return Ok(());
         };
         shared.iter().try_for_each(|op| refuse_single(*op))?;
+        let before = cx.bool(VERIFY_RESULT.name).then(|| function.clone_detached());
         let threads = WARP_THREADS * roles.all_warps().count_ones();
         number_barriers(&mut shared, threads);
         split(&shared, &roles);
         cx.count("roles", u64::from(roles.count()));
-        Ok(())
+        before.map_or(Ok(()), |before| check_roles(before, function))
     }
 }
 

@@ -8,3 +8,5 @@ pub mod barriers;
 pub mod groups;
 pub mod mbarriers;
 pub mod references;
+pub mod roles;
+mod thread_numbers;

@@ -157,3 +157,19 @@ func.func @open_counted_copy(%src: !src, %dst: !dst, %i: index) {
   async.await %u
   return
 }
+
+// A wait of the program completes what its number says, and no more.
+// CHECK-LABEL: func.func @waited_by_hand
+// CHECK: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
+// CHECK-NEXT: return
+func.func @waited_by_hand(%src: !src, %dst: !dst, %i: index) {
+  %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  gpux.commit_group <cp_async>
+  %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  gpux.commit_group <cp_async>
+  gpux.wait_group <cp_async>, 1
+  async.await %t
+  async.await %u
+  return
+}

@@ -14,6 +14,7 @@ use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
 use async_verify::mbarriers;
 use async_verify::references::{self, Conventions};
+use async_verify::roles;
 
 /// The option that turns the check off.
 pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
@@ -196,6 +197,23 @@ pub(crate) fn check_barriers<'c>(
     }
     let message = format!("the check of what was written failed: {refusal}");
     Err(advise(PassError::new(function.location(), message), function))
+}
+
+/// Checks that all warps do in `function` what they do in `before`, a copy from before it was written, which is erased.
+pub(crate) fn check_roles<'c>(before: Op<'c>, function: Op<'c>) -> Result<(), PassError<'c>> {
+    let checked = roles::check(before, function).map_err(|difference| {
+        // What was before is about to be erased, but for where it stood.
+        let message = "is not what some warps did before, says the check of what was written";
+        let op = difference.after.unwrap_or(function);
+        let error = PassError::new(op, message);
+        let error = match difference.before {
+            Some(before) => error.note(before.location(), "this is what they did"),
+            None => error,
+        };
+        advise(error, op)
+    });
+    before.erase();
+    checked
 }
 
 /// Says what to do about `error`, the check's at `op`, and has the input kept.

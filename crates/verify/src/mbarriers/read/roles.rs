@@ -3,25 +3,13 @@
 //! A condition that is the same in all threads of a warp is computed for each thread. Warps that take the same way everywhere have
 //! the same role. Other conditions may be true or false.
 
-use super::arithmetic;
-use super::flow::without_casts;
 use crate::mbarriers::code::{Roles, SOME_THREADS};
-use crate::mbarriers::int::{Int, UNKNOWN};
+use crate::thread_numbers::{MOST_WARPS, ThreadNumbers};
 use async_dialects::names::async_;
-use async_mlir::gpu::{Dimension, block_size, block_threads};
+use async_mlir::gpu::block_threads;
 use async_mlir::ir::{Op, Value, Walk};
-use async_mlir::names::{arith, attr, gpu, scf};
+use async_mlir::names::scf;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::rc::Rc;
-
-/// The threads of a warp.
-const WARP: usize = 32;
-
-/// The most warps of a block.
-const MOST_WARPS: usize = 32;
-
-/// A number in each thread of a block.
-type Numbers = Rc<[i64]>;
 
 /// The roles of the warps of a function.
 pub(super) struct WarpRoles<'c> {
@@ -44,20 +32,13 @@ impl<'c> WarpRoles<'c> {
     /// The roles that warps have by the conditions around `users` of mbarriers and around awaits. If they don't `differ`, all have one role, but
     /// conditions that are the same for all of them are known.
     pub fn of(function: Op<'c>, users: &[Op<'c>], differ: bool) -> Self {
-        let warps = match block_size(function) {
-            Some([x, 1, 1]) if x as usize <= MOST_WARPS * WARP && (x as usize).is_multiple_of(WARP) => {
-                x as usize / WARP
-            }
-            _ => return Self::none(function),
+        let Some(mut numbers) = ThreadNumbers::new(function) else {
+            return Self::none(function);
         };
-        let mut evaluator = Evaluator {
-            threads: warps * WARP,
-            known: FxHashMap::default(),
-        };
-        let all = u32::MAX >> (MOST_WARPS - warps.max(1));
+        let all = u32::MAX >> (MOST_WARPS - numbers.num_warps());
         let conditions = conditions(function, users);
         let known = conditions.into_iter().filter_map(|condition| {
-            let warps = evaluator.warps(condition)?;
+            let warps = numbers.warps_where(condition)?;
             (differ || warps == 0 || warps == all).then_some((condition, warps))
         });
         let known: Vec<(Value, u32)> = known.collect();
@@ -127,70 +108,4 @@ fn conditions<'c>(function: Op<'c>, users: &[Op<'c>]) -> Vec<Value<'c>> {
         }
     }
     conditions
-}
-
-/// Computes numbers for each thread.
-struct Evaluator<'c> {
-    threads: usize,
-    known: FxHashMap<Value<'c>, Option<Numbers>>,
-}
-
-impl<'c> Evaluator<'c> {
-    /// How deep an expression may be.
-    const DEPTH: usize = 32;
-
-    /// The warps in all of whose threads `condition` is true, if it is false in all threads of the others.
-    fn warps(&mut self, condition: Value<'c>) -> Option<u32> {
-        let numbers = self.numbers(condition, Self::DEPTH)?;
-        let mut warps = 0;
-        for (warp, numbers) in numbers.chunks(WARP).enumerate() {
-            let truth = numbers[0] & 1;
-            if numbers.iter().any(|number| number & 1 != truth) {
-                return None;
-            }
-            warps |= u32::from(truth == 1) << warp;
-        }
-        Some(warps)
-    }
-
-    fn numbers(&mut self, value: Value<'c>, depth: usize) -> Option<Numbers> {
-        let value = without_casts(value);
-        if let Some(constant) = value.as_constant_int() {
-            return Some(vec![constant; self.threads].into());
-        }
-        if let Some(known) = self.known.get(&value) {
-            return known.clone();
-        }
-        let numbers = self.compute(value.defining_op()?, depth.checked_sub(1)?);
-        self.known.insert(value, numbers.clone());
-        numbers
-    }
-
-    fn compute(&mut self, op: Op<'c>, depth: usize) -> Option<Numbers> {
-        let threads = 0..i64::try_from(self.threads).ok()?;
-        match op.name() {
-            gpu::THREAD_ID if op.attr(attr::DIMENSION) == Some(Dimension::X.attribute(op.context())) => {
-                return Some(threads.collect());
-            }
-            gpu::SUBGROUP_ID => return Some(threads.map(|thread| thread / 32).collect()),
-            arith::EXTUI | arith::EXTSI | arith::TRUNCI | arith::INDEX_CASTUI => {
-                return self.numbers(op.operand(0), depth);
-            }
-            _ => {}
-        }
-        let operation = arithmetic::operation(op)?;
-        let mut of = Vec::new();
-        for operand in op.operands() {
-            of.push(self.numbers(operand, depth)?);
-        }
-        let width = arithmetic::width(op);
-        let numbers = threads.map(|thread| {
-            let mut operands = [UNKNOWN; 3];
-            for (operand, numbers) in operands.iter_mut().zip(&of) {
-                *operand = Int::exact(numbers[usize::try_from(thread).ok()?]);
-            }
-            operation.compute(width, operands).value()
-        });
-        numbers.collect()
-    }
 }
