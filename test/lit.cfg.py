@@ -1,7 +1,4 @@
-# The suite under LLVM's lit. `cargo test` runs the same files with litcheck, which reads lit.suite.toml: keep the two
-# alike.
-#
-#   lit -sv test                    (tools/test does this, with the right paths)
+# The lit tests: `cargo test -p async-tools --test lit` runs them, with what it has built.
 
 import os
 
