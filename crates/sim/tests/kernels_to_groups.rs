@@ -16,9 +16,8 @@ use programs::config;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use std::path::Path;
 use token_kernels::judge::{Case, call};
-use token_kernels::{Profile, from_bytes, kernels};
+use token_kernels::{Profile, kernels};
 
 /// Options of the pass.
 fn options() -> impl Strategy<Value = String> {
@@ -53,27 +52,6 @@ proptest! {
     ) {
         Case::of(&kernel, &options).hold(&context(), seed)?;
     }
-}
-
-/// What a fuzzer has kept: inputs whose kernels have something in them, or in what becomes of them, that those of no other have.
-#[test]
-fn kernels_of_bytes_keep_their_meaning() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/token_kernels/corpus");
-    let context = context();
-    let mut held = 0;
-    for entry in std::fs::read_dir(corpus).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let bytes = std::fs::read(&path).expect("a file");
-        for profile in [Profile::THREADS, Profile::BLOCK] {
-            let kernel = from_bytes(&bytes, profile);
-            match Case::of(&kernel, "gpux-tokens-to-groups").hold(&context, 1) {
-                Ok(()) => held += 1,
-                Err(TestCaseError::Reject(_)) => {}
-                Err(TestCaseError::Fail(why)) => panic!("{}: {why}", path.display()),
-            }
-        }
-    }
-    assert!(held >= 20, "only {held} kernels");
 }
 
 /// What no condition or number of iterations tells of another one.

@@ -2,9 +2,10 @@
 //! what it uses on every path, whatever its conditions are.
 //!
 //! [`Profile`] says what a kernel may have, `grow` draws its statements, `write` and what follows write it down. `simplify` has what
-//! proptest tries if one fails. Statements are drawn from bytes, so that a fuzzer can drive the same generator: [`from_bytes`].
+//! proptest tries if one fails. Statements are drawn from bytes, so that a fuzzer (`fuzz/`) can drive the same generator: `bytes`.
 #![allow(dead_code)] // Not every test needs all of it.
 
+pub mod bytes;
 mod flow;
 mod grow;
 pub mod judge;

@@ -3,6 +3,7 @@
 use super::code::{Gathering, Instr, Who};
 use super::explore::{Outcome, Refusal, check};
 use super::read::{Index, Iterations, Reading, Unreadable, Written, read};
+use super::slot::Fault;
 use async_mlir::ir::{Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,6 +14,8 @@ pub struct Failure<'c> {
     pub op: Op<'c>,
     /// What is wrong with it.
     pub what: String,
+    /// True if that is only more than the check can look at.
+    pub is_limit: bool,
 }
 
 impl<'c> From<Unreadable<'c>> for Failure<'c> {
@@ -20,6 +23,7 @@ impl<'c> From<Unreadable<'c>> for Failure<'c> {
         Self {
             op: unreadable.op,
             what: unreadable.what.to_owned(),
+            is_limit: false,
         }
     }
 }
@@ -104,6 +108,7 @@ fn verify_ring<'c>(
                 failure.get_or_insert(Failure {
                     op: op.unwrap_or(create),
                     what: fault.to_string(),
+                    is_limit: fault == Fault::TooMany,
                 });
             }
         }
