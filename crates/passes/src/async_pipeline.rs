@@ -66,6 +66,7 @@ use crate::async_to_gpux::{ENGINES, Options, read_options};
 use crate::insert_barriers::derive;
 use crate::nvgpu_exact_waits::set_exact_waits;
 use crate::utils::tokens::restore_upstream_awaits;
+use crate::utils::verify_result::VERIFY_RESULT;
 use async_dialects::registry::{GPUX, has_upstream_async, verify_attributes};
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Location;
@@ -160,6 +161,7 @@ const OF_THE_PASS: &[OptionInfo] = &[
         ],
         "what functions with pipelined loops are written in",
     ),
+    VERIFY_RESULT,
 ];
 
 /// The options of `first`, and then those of `more`, `N` in all.
@@ -215,6 +217,7 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
     check_places(function)?;
     let mut settings = read_settings(function.location(), cx)?;
     settings.num_stages = read_num_stages(function, cx)?;
+    settings.verify_result = cx.bool(VERIFY_RESULT.name);
     settings.shape.computed_slots = cx.bool("computed-slots");
     let is_wanted =
         |around: &Op<'c>| is_annotated(*around) || settings.num_stages.is_some() && is_candidate(*around);
@@ -293,6 +296,7 @@ fn read_settings<'c>(at: Location<'c>, options: &impl PassOptions) -> Result<Set
         },
         num_stages: None,
         insert_barriers: options.bool("insert-barriers"),
+        verify_result: true,
     })
 }
 

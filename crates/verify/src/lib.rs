@@ -7,4 +7,5 @@
 pub mod barriers;
 pub mod groups;
 pub mod mbarriers;
+pub mod pipeline;
 pub mod references;

@@ -13,6 +13,7 @@ use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
 use async_verify::mbarriers;
+use async_verify::pipeline;
 use async_verify::references::{self, Conventions};
 
 /// The option that turns the check off.
@@ -105,6 +106,14 @@ pub(crate) fn check_mbarriers<'c>(
         has_roles,
     };
     mbarriers::verify(&written).map_err(|failure| {
+        let message = format!("{}, says the check of what was written", failure.what);
+        advise(PassError::new(failure.op, message), failure.op)
+    })
+}
+
+/// Checks that the pipelined loop that was `written` does what the plain loop does.
+pub(crate) fn check_pipeline<'c>(written: &pipeline::Written<'c>) -> Result<(), PassError<'c>> {
+    pipeline::verify(written).map_err(|failure| {
         let message = format!("{}, says the check of what was written", failure.what);
         advise(PassError::new(failure.op, message), failure.op)
     })
