@@ -66,7 +66,7 @@ use crate::async_to_gpux::{ENGINES, Options, read_options};
 use crate::insert_barriers::derive;
 use crate::nvgpu_exact_waits::set_exact_waits;
 use crate::utils::tokens::restore_upstream_awaits;
-use crate::utils::verify_result::VERIFY_RESULT;
+use crate::utils::verify_result::{VERIFY_RESULT, check_barriers};
 use async_dialects::registry::{GPUX, has_upstream_async, verify_attributes};
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Location;
@@ -75,6 +75,7 @@ use async_mlir::pass::{
     Anchor, Dialect, OptionInfo, Options as PassOptions, Pass, PassContext, PassError, PassInfo,
     StatisticInfo,
 };
+use async_verify::barriers::AroundBarriers;
 
 const FEWER_STAGES: &str = "fewer-stages";
 
@@ -332,10 +333,20 @@ fn new_pipeliner<'c>(
 /// Restores awaits, and derives the barriers of `function` anew, once its loops are pipelined.
 fn finish<'c>(function: Op<'c>, pipeliner: &Pipeliner<'c>) -> Result<(), PassError<'c>> {
     restore_upstream_awaits(function);
-    if pipeliner.pipelined > 0 && pipeliner.settings.insert_barriers {
-        derive(function, false, false, Some(pipeliner.dropped))?;
+    let Settings {
+        insert_barriers,
+        verify_result,
+        ..
+    } = pipeliner.settings;
+    if pipeliner.pipelined == 0 || !insert_barriers {
+        return Ok(());
     }
-    Ok(())
+    let around_barriers = verify_result.then(|| AroundBarriers::of(function));
+    let derived = derive(function, false, false, Some(pipeliner.dropped))?;
+    match around_barriers.filter(|_| derived.is_done) {
+        Some(around_barriers) => check_barriers(function, &around_barriers),
+        None => Ok(()),
+    }
 }
 
 /// The loops of `function`.

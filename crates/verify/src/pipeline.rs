@@ -14,34 +14,44 @@
 //! 3. each of its operands is what it is in the plain loop, and each buffer with versions is version `i mod v` in iteration `i`;
 //! 4. the results are those of the plain loop.
 
+mod accesses;
 mod copies;
 pub mod number;
+pub mod order;
 mod plain;
 mod run;
 mod skeleton;
 
-use async_mlir::ir::{Op, Use, Value};
+use async_locations::buffer_parts::bytes_of;
+use async_mlir::ir::{Definition, Op, Use, Value};
+use async_mlir::melior::ir::Type;
 use number::Facts;
 use plain::Plain;
 use run::Run;
 use rustc_hash::FxHashMap;
 
-/// A loop, and what was written in its place.
-pub struct Written<'c> {
-    /// The plain loop, an `scf.for` that stands nowhere any more, or where it is executed for few iterations.
+/// A loop, and how it is to be executed.
+pub struct Schedule<'c> {
+    /// The plain loop, an `scf.for`.
     pub plain: Op<'c>,
+    /// Its operations that have stages, by the order of a round.
+    pub statements: Vec<(Op<'c>, u32)>,
+    /// Buffers with versions.
+    pub versions: FxHashMap<Value<'c>, Versions<'c>>,
+}
+
+/// What was written in the place of a loop.
+pub struct Written<'c> {
+    /// The loop, which stands nowhere any more, or where it is executed for few iterations.
+    pub schedule: Schedule<'c>,
     /// What stands in its place.
     pub ops: Vec<Op<'c>>,
     /// What has used its results, by their numbers.
     pub uses: Vec<(usize, Use<'c>)>,
-    /// Its operations that have stages, by the order of a round.
-    pub statements: Vec<(Op<'c>, u32)>,
     /// What operations are copies of.
     pub copies: FxHashMap<Op<'c>, Copied<'c>>,
     /// The loop that executes most rounds, and what it carries.
     pub kernel: Option<(Op<'c>, Vec<Carried<'c>>)>,
-    /// Buffers with versions.
-    pub versions: FxHashMap<Value<'c>, Versions<'c>>,
 }
 
 /// What an operation is a copy of.
@@ -72,11 +82,16 @@ pub enum Carried<'c> {
     /// A value of the plain loop in iteration `t - lag`.
     Value(Value<'c>, u32),
     /// `(t + ahead) mod versions`.
-    Slot { versions: u32, ahead: u32 },
+    Slot {
+        /// How many versions there are.
+        versions: u32,
+        /// What is added to the number of the round.
+        ahead: u32,
+    },
 }
 
 /// Versions of a buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Versions<'c> {
     /// The bytes that they are in.
     pub storage: Value<'c>,
@@ -86,6 +101,36 @@ pub struct Versions<'c> {
     pub stride: i64,
 }
 
+impl<'c> Versions<'c> {
+    /// Checks that all versions are in their bytes, which may have become more since what was written was checked.
+    ///
+    /// # Errors
+    ///
+    /// What allocates the bytes.
+    pub fn verify_room(&self) -> Result<(), Failure<'c>> {
+        let owner = match self.storage.definition() {
+            Definition::Result(op, _) => Some(op),
+            Definition::Argument(block, _) => block.parent_op(),
+        };
+        let Some(op) = owner else { return Ok(()) };
+        let needed = u64::from(self.count).checked_mul(self.stride.cast_unsigned());
+        let has = bytes_of(self.storage.ty());
+        match (has, needed) {
+            (Some(has), Some(needed)) if needed <= has => Ok(()),
+            _ => Err(Failure {
+                op,
+                what: "has no room for all versions of the buffer".to_owned(),
+                first: None,
+            }),
+        }
+    }
+
+    /// Returns true if a version may have this type.
+    fn fits(&self, ty: Type<'c>) -> bool {
+        bytes_of(ty).is_some_and(|bytes| bytes <= self.stride.cast_unsigned())
+    }
+}
+
 /// Something wrong with what was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure<'c> {
@@ -93,6 +138,17 @@ pub struct Failure<'c> {
     pub op: Op<'c>,
     /// What is wrong with it.
     pub what: String,
+    /// What should have been executed first.
+    pub first: Option<Op<'c>>,
+}
+
+/// Checks that a schedule keeps the order of accesses that may meet. The plain loop stands where it was.
+///
+/// # Errors
+///
+/// The first access that is executed too early.
+pub fn verify_schedule<'c>(schedule: &Schedule<'c>) -> Result<(), Failure<'c>> {
+    accesses::check(schedule)
 }
 
 /// Checks that what was `written` does what the plain loop does.
@@ -101,7 +157,7 @@ pub struct Failure<'c> {
 ///
 /// The first operation that does something else, or that can't be read.
 pub fn verify<'c>(written: &Written<'c>) -> Result<(), Failure<'c>> {
-    let plain = Plain::of(written)?;
+    let plain = Plain::of(&written.schedule)?;
     let facts = |trips| Facts {
         last: plain.last,
         trips,

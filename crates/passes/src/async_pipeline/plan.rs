@@ -8,13 +8,13 @@ use super::expand::{Epilogue, Expanded, RotatingValues, Shape, expand};
 use super::folding::Constants;
 use super::storage::{Storage, Uses};
 use super::unawaited_reads::UnawaitedRead;
-use crate::utils::verify_result::check_pipeline;
+use crate::utils::verify_result::{check_pipeline, check_schedule, check_versions};
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Op, Use};
 use async_mlir::melior::ir::Attribute;
 use async_mlir::pass::PassError;
 use async_mlir::types::array_elements;
-use async_verify::pipeline::Written;
+use async_verify::pipeline::{self, Written};
 
 /// What is to become of a loop.
 pub(super) struct Plan<'c> {
@@ -74,15 +74,28 @@ impl<'c> Plan<'c> {
         let bounds = around.operands().take(3);
         let constants = Constants::new(around, bounds);
         let slots = self.uses.slots(around, &constants);
+        let schedule = verify.then(|| self.schedule());
+        if let Some(schedule) = &schedule {
+            check_schedule(schedule)?;
+        }
         let replaced = Replaced::of(around);
         let expanded = expand(&self.body, &self.rotating_values, slots, &constants, shape);
-        if verify {
-            check_pipeline(&self.written(&replaced, &expanded))?;
+        if let Some(schedule) = schedule {
+            check_pipeline(&Written {
+                schedule,
+                ops: replaced.by(),
+                uses: replaced.uses,
+                copies: expanded.copies.clone(),
+                kernel: expanded.kernel.map(|kernel| (kernel, expanded.carried.clone())),
+            })?;
         }
         if around.block().is_none() {
             around.erase();
         }
         storage.make_bytes(&self.uses, &expanded.slots.made);
+        if verify {
+            check_versions(self.uses.versions().values())?;
+        }
         if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);
         }
@@ -92,20 +105,16 @@ impl<'c> Plan<'c> {
         Ok(())
     }
 
-    /// What was written, for its check.
-    fn written(&self, replaced: &Replaced<'c>, expanded: &Expanded<'_, 'c>) -> Written<'c> {
+    /// The schedule, for its check.
+    fn schedule(&self) -> pipeline::Schedule<'c> {
         let steps = self.body.steps.iter();
         let statements = steps.filter_map(|step| match step.work {
             Work::Op(op) => Some((op, self.body.problem.statements[step.statement].stage)),
             Work::Yield(..) => None,
         });
-        Written {
+        pipeline::Schedule {
             plain: self.body.around,
-            ops: replaced.by(),
-            uses: replaced.uses.clone(),
             statements: statements.collect(),
-            copies: expanded.copies.clone(),
-            kernel: expanded.kernel.map(|kernel| (kernel, expanded.carried.clone())),
             versions: self.uses.versions(),
         }
     }

@@ -3,8 +3,11 @@
 /// `fixed + round * t + trips * n`, where `t` is the number of a round of the kernel, and `n` that of the loop's iterations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Affine {
+    /// The constant.
     pub fixed: i64,
+    /// How often the number of the round is in it.
     pub round: i64,
+    /// How often the number of iterations is in it.
     pub trips: i64,
 }
 
@@ -133,8 +136,11 @@ impl Facts {
 /// does, modulo a power of two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Number {
+    /// What is no multiple of the bounds.
     pub affine: Affine,
+    /// How often the lower bound is in it, and
     pub lower: i64,
+    /// how often the step.
     pub steps: Affine,
 }
 
@@ -230,7 +236,9 @@ pub fn low_bits(bits: u32) -> i64 {
 /// Bounds of a loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
+    /// The lower bound.
     pub lower: Number,
+    /// The step.
     pub step: Number,
     /// The bits of the loop's variable.
     pub bits: u32,

@@ -1,7 +1,7 @@
 //! The plain loop, as the check needs it.
 
 use super::number::{Affine, Bounds, Facts, Number};
-use super::{Failure, Versions, Written};
+use super::{Failure, Schedule, Versions};
 use async_locations::integers::bits_of;
 use async_locations::views::view_source;
 use async_mlir::control_flow::constant_trip_count;
@@ -40,18 +40,19 @@ pub(super) enum Origin<'c> {
 }
 
 impl<'c> Plain<'c> {
-    pub fn of(written: &Written<'c>) -> Result<Self, Failure<'c>> {
-        let around = written.plain;
+    pub fn of(schedule: &Schedule<'c>) -> Result<Self, Failure<'c>> {
+        let around = schedule.plain;
         let unreadable = || Failure {
             op: around,
             what: "can't be read".to_owned(),
+            first: None,
         };
         let block = around.region(0).first().ok_or_else(unreadable)?;
         let yields: Vec<Value> = block.terminator().ok_or_else(unreadable)?.operands().collect();
         let bits = bits_of(around.operand(0).ty()).ok_or_else(unreadable)?;
-        let statements = written.statements.iter().enumerate();
+        let statements = schedule.statements.iter().enumerate();
         let statements = statements.map(|(place, (op, stage))| (*op, (i64::from(*stage), place)));
-        let stages = written.statements.iter().map(|(_, stage)| i64::from(*stage));
+        let stages = schedule.statements.iter().map(|(_, stage)| i64::from(*stage));
         let mut plain = Self {
             around,
             block,
@@ -61,7 +62,7 @@ impl<'c> Plain<'c> {
             bounds: bounds(around, bits),
             last: stages.max().unwrap_or(0),
             trips: trips(around),
-            versions: written.versions.clone(),
+            versions: schedule.versions.clone(),
         };
         plain.cycles = plain.find_cycles();
         Ok(plain)

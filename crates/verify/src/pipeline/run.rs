@@ -28,12 +28,13 @@ pub(super) struct Run<'a, 'c> {
 
 fn failure<'c, T>(op: Op<'c>, what: &str) -> Result<T, Failure<'c>> {
     let what = what.to_owned();
-    Err(Failure { op, what })
+    let first = None;
+    Err(Failure { op, what, first })
 }
 
 impl<'a, 'c> Run<'a, 'c> {
     pub fn new(written: &'a Written<'c>, plain: &'a Plain<'c>, facts: Facts) -> Self {
-        let ops = written.statements.iter().map(|(op, _)| *op);
+        let ops = written.schedule.statements.iter().map(|(op, _)| *op);
         Self {
             written,
             plain,
@@ -49,7 +50,7 @@ impl<'a, 'c> Run<'a, 'c> {
     pub fn whole(mut self) -> Result<(), Failure<'c>> {
         self.block(&self.written.ops)?;
         let trips = self.facts.trips();
-        for (op, _) in &self.written.statements {
+        for (op, _) in &self.written.schedule.statements {
             if self.next[op] != trips {
                 return failure(*op, "is executed less often than in the plain loop");
             }
@@ -140,6 +141,11 @@ impl<'a, 'c> Run<'a, 'c> {
 
     /// Returns true if `read` is what `value` of the plain loop is in iteration `at`.
     fn is_instance(&self, read: Value<'c>, value: Value<'c>, at: Affine) -> bool {
+        if let Some(versions) = self.plain.versions(value)
+            && !versions.fits(read.ty())
+        {
+            return false;
+        }
         self.is(self.known(read), value, at)
     }
 
