@@ -46,6 +46,7 @@ mod refusals;
 mod report;
 mod role_branches;
 mod rounds;
+mod spoiled;
 mod stage_assignment;
 mod storage;
 mod to_nvgpu;
@@ -59,6 +60,7 @@ pub use self::fewer_versions::WithFewerVersions;
 use self::lifting::{lift, restore};
 use self::memory_budget::MemoryBudget;
 use self::pipeliner::{Attempt, Pipeliner, Settings, is_candidate};
+pub use self::spoiled::SpoiledPipeline;
 use self::storage::unite_globals;
 use self::to_nvgpu::to_nvgpu;
 pub use self::transform::PipelineTransform;
@@ -212,8 +214,21 @@ impl Pass for AsyncPipeline {
     }
 }
 
-/// Pipelines the loops of `function`. Of the buffers that need versions, number `fewer` gets one fewer, for tests.
-fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) -> Result<(), PassError<'c>> {
+/// A fault that tests plant.
+#[derive(Clone, Copy)]
+enum Planted {
+    /// Of the buffers that need versions, this one gets one fewer.
+    FewerVersions(usize),
+    /// What was written has this change: see [`spoiled`].
+    Change(usize),
+}
+
+/// Pipelines the loops of `function`.
+fn pipeline<'c>(
+    function: Op<'c>,
+    cx: &PassContext<'c>,
+    planted: Option<Planted>,
+) -> Result<(), PassError<'c>> {
     verify(function)?;
     check_places(function)?;
     let mut settings = read_settings(function.location(), cx)?;
@@ -229,7 +244,11 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
     }
     let counted = lift(function, &wanted);
     let mut pipeliner = new_pipeliner(function, settings, cx, false)?;
-    pipeliner.fewer = fewer;
+    match planted {
+        Some(Planted::FewerVersions(buffer)) => pipeliner.fewer = Some(buffer),
+        Some(Planted::Change(change)) => pipeliner.change = Some(change),
+        None => {}
+    }
     for around in inner_first(loops(function)) {
         if let Attempt::Refused(refused) = pipeliner.pipeline(around)? {
             refused.leave_alone()?;
@@ -237,6 +256,9 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
     }
     if pipeliner.fewer.is_some() {
         return Err(PassError::new(function, "has no such buffer"));
+    }
+    if pipeliner.change.is_some() {
+        return Err(PassError::new(function, "has nothing to change there"));
     }
     let pipelined = pipeliner.pipelined;
     cx.count("pipelined", pipelined);

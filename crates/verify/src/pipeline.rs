@@ -16,6 +16,7 @@
 
 mod accesses;
 mod copies;
+mod kernel;
 pub mod number;
 pub mod order;
 mod plain;

@@ -67,6 +67,8 @@ pub(super) struct Pipeliner<'c> {
     pub dropped: usize,
     /// The buffer that gets a version fewer than it needs, counted from here; for tests.
     pub fewer: Option<usize>,
+    /// The change of what is written that is made, counted from here; for tests.
+    pub change: Option<usize>,
     /// Whether something wrong was written.
     pub is_faulty: bool,
 }
@@ -84,6 +86,7 @@ impl<'c> Pipeliner<'c> {
             pipelined: 0,
             dropped: 0,
             fewer: None,
+            change: None,
             is_faulty: false,
         }
     }
@@ -372,7 +375,13 @@ impl<'c> Pipeliner<'c> {
     fn carry_out(&mut self, plan: Plan<'c>, dropped: usize) -> Result<(), PassError<'c>> {
         self.outer.extend(plan.body.around.ancestors());
         let shape = self.shape(plan.body.block);
-        plan.carry_out(shape, &mut self.storage, self.marked, self.settings.verify_result)?;
+        plan.carry_out(
+            shape,
+            &mut self.storage,
+            self.marked,
+            self.settings.verify_result,
+            &mut self.change,
+        )?;
         self.pipelined += 1;
         self.dropped += dropped;
         Ok(())

@@ -6,6 +6,7 @@ use super::body::{Body, Work};
 use super::dependences::{FunctionInfo, check};
 use super::expand::{Epilogue, Expanded, RotatingValues, Shape, expand};
 use super::folding::Constants;
+use super::spoiled::spoil;
 use super::storage::{Storage, Uses};
 use super::unawaited_reads::UnawaitedRead;
 use crate::utils::verify_result::{check_pipeline, check_schedule, check_versions};
@@ -62,6 +63,7 @@ impl<'c> Plan<'c> {
         storage: &mut Storage<'c>,
         marked: bool,
         verify: bool,
+        change: &mut Option<usize>,
     ) -> Result<(), PassError<'c>> {
         self.unawaited.iter().for_each(UnawaitedRead::warn);
         let Body { around, block, .. } = &self.body;
@@ -80,6 +82,7 @@ impl<'c> Plan<'c> {
         }
         let replaced = Replaced::of(around);
         let expanded = expand(&self.body, &self.rotating_values, slots, &constants, shape);
+        spoil(&replaced.by(), around, change);
         if let Some(schedule) = schedule {
             check_pipeline(&Written {
                 schedule,

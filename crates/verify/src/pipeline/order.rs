@@ -52,30 +52,28 @@ fn later(when: When, distance: u32) -> When {
 }
 
 impl Access {
-    /// When it is over, as far as those of its awaits are believed that `is_meant` says.
-    fn over(&self, is_meant: impl Fn(&End) -> bool) -> Option<When> {
-        let whens = |conditions: Option<usize>| {
-            let ends = self.ends.iter().filter(move |end| end.conditions == conditions);
-            ends.map(|end| later(end.when, end.later)).min()
+    /// Returns true if it is over by `when`, as far as those of its awaits say that count: an await without conditions is enough, else it takes
+    /// one under each of the conditions.
+    fn is_over(&self, when: When, counts: impl Fn(&End) -> bool) -> bool {
+        let is_awaited = |conditions: Option<usize>| {
+            let mut ends = self.ends.iter().filter(|end| end.conditions == conditions);
+            ends.any(|end| later(end.when, end.later) <= when)
         };
-        let meant = || self.ends.iter().filter(|end| is_meant(end));
-        if meant().any(|end| end.conditions.is_none()) {
-            return whens(None);
-        }
-        meant().filter_map(|end| whens(end.conditions)).max()
+        let mut counting = self.ends.iter().filter(|end| counts(end));
+        is_awaited(None) || counting.all(|end| end.conditions.is_some() && is_awaited(end.conditions))
     }
 
     /// Returns true if it is executed, and over, before `second`, so many iterations later.
     fn is_over_before(&self, second: &Self, distance: u32) -> bool {
         let when = later(second.when, distance);
-        self.when < when && self.over(|_| true).is_none_or(|over| over <= when)
+        self.when < when && self.is_over(when, |_| true)
     }
 
     /// Returns true if `second`, so many iterations later, comes after what it comes after in the plain loop: this access, and its awaits.
     fn keeps_order(&self, second: &Self, distance: u32) -> bool {
         let when = later(second.when, distance);
         let is_before = |end: &End| (end.later, end.place) <= (distance, second.place);
-        self.when < when && self.over(is_before).is_none_or(|over| over <= when)
+        self.when < when && self.is_over(when, is_before)
     }
 }
 
@@ -105,7 +103,7 @@ pub fn violation(
                 distance,
             };
             if let (Some(versions), true) = (first.versions, first.versions == second.versions) {
-                if nearest == 0 && !first.keeps_order(second, 0) {
+                if nearest == 0 && exists(&0) && !first.keeps_order(second, 0) {
                     return Some(violates(0));
                 }
                 if exists(&versions) && second.writes && !first.is_over_before(second, versions) {

@@ -3,30 +3,30 @@
 use super::copies::{Inputs, inputs};
 use super::number::{Affine, Facts, Number};
 use super::plain::{Origin, Plain};
-use super::skeleton::{Known, Place, Skeleton, Slot};
-use super::{Carried, Copied, Failure, Round, Written};
+use super::skeleton::{Known, Place, Skeleton};
+use super::{Copied, Failure, Round, Written};
 use async_dialects::names::async_;
 use async_locations::integers::bits_of;
 use async_locations::memory::only_computes;
 use async_mlir::ir::{Block, Op, Value};
-use async_mlir::names::{attr, memref, scf, ub};
+use async_mlir::names::{memref, scf, ub};
 use rustc_hash::FxHashMap;
 
 /// An execution, of a number of iterations or of all that are large enough.
 pub(super) struct Run<'a, 'c> {
     written: &'a Written<'c>,
-    plain: &'a Plain<'c>,
-    facts: Facts,
-    known: FxHashMap<Value<'c>, Known<'c>>,
+    pub plain: &'a Plain<'c>,
+    pub facts: Facts,
+    pub known: FxHashMap<Value<'c>, Known<'c>>,
     /// How often each operation with a stage was executed: the iteration that it is executed for next.
-    next: FxHashMap<Op<'c>, Affine>,
+    pub next: FxHashMap<Op<'c>, Affine>,
     /// The round and the place of what was executed last.
-    latest: Option<(Affine, usize)>,
+    pub latest: Option<(Affine, usize)>,
     /// The round of the kernel that is being executed.
-    round: Affine,
+    pub round: Affine,
 }
 
-fn failure<'c, T>(op: Op<'c>, what: &str) -> Result<T, Failure<'c>> {
+pub(super) fn failure<'c, T>(op: Op<'c>, what: &str) -> Result<T, Failure<'c>> {
     let what = what.to_owned();
     let first = None;
     Err(Failure { op, what, first })
@@ -115,20 +115,20 @@ impl<'a, 'c> Run<'a, 'c> {
         Ok(())
     }
 
-    fn skeleton(&self) -> Skeleton<'a, 'c> {
+    pub fn skeleton(&self) -> Skeleton<'a, 'c> {
         Skeleton {
             plain: self.plain,
             facts: self.facts,
         }
     }
 
-    fn known(&self, value: Value<'c>) -> Known<'c> {
+    pub fn known(&self, value: Value<'c>) -> Known<'c> {
         let known = self.known.get(&value).copied();
         known.unwrap_or_else(|| Known::outside(self.plain, value))
     }
 
     /// What `value` of the plain loop is in iteration `at`.
-    fn wanted(&self, value: Value<'c>, at: Affine) -> Known<'c> {
+    pub fn wanted(&self, value: Value<'c>, at: Affine) -> Known<'c> {
         match self.plain.origin(self.facts, value, at) {
             Origin::Own(value, at) | Origin::Version(value, at) => Known::Instance(value, at),
             Origin::Variable(at) => {
@@ -149,7 +149,7 @@ impl<'a, 'c> Run<'a, 'c> {
         self.is(self.known(read), value, at)
     }
 
-    fn is(&self, known: Known<'c>, value: Value<'c>, at: Affine) -> bool {
+    pub fn is(&self, known: Known<'c>, value: Value<'c>, at: Affine) -> bool {
         if let (Some(versions), Known::Part(storage, place)) = (self.plain.versions(value), known) {
             return storage == versions.storage && place.is_version(at, versions.count, versions.stride);
         }
@@ -275,156 +275,19 @@ impl<'a, 'c> Run<'a, 'c> {
     }
 
     /// Executes `block`, and returns what its terminator hands on.
-    fn body(&mut self, block: Block<'c>) -> Result<Vec<Known<'c>>, Failure<'c>> {
+    pub fn body(&mut self, block: Block<'c>) -> Result<Vec<Known<'c>>, Failure<'c>> {
         let mut ops = block.ops();
         let end = ops.pop_if(|op| op.is(scf::YIELD));
         self.block(&ops)?;
         let operands = end.into_iter().flat_map(Op::operands);
         Ok(operands.map(|operand| self.known(operand)).collect())
     }
-
-    /// Executes the kernel: rounds in which all iterations exist, of which one is executed for all, and the others one by one.
-    fn kernel(&mut self, kernel: Op<'c>, claims: &[Carried<'c>]) -> Result<(), Failure<'c>> {
-        let rounds = self.rounds(kernel)?;
-        let Some(block) = kernel.region(0).first() else {
-            return failure(kernel, "has no body");
-        };
-        let mut carried: Vec<Known> = kernel.operands().skip(3).map(|value| self.known(value)).collect();
-        let last = self.plain.last;
-        let trips = self.facts.trips();
-        let full = trips.plus(-last);
-        let mut left = rounds;
-        let mut first = Affine::constant(last);
-        if self.facts.is_negative(full) == Some(false) && full != Affine::default() {
-            self.induction(kernel, block, claims, &carried)?;
-            carried = claims.iter().map(|claim| self.claimed(*claim, trips)).collect();
-            left = rounds.minus(full).unwrap_or(rounds);
-            first = trips;
-        }
-        let Some(left) = left.as_constant().filter(|left| (0..=last).contains(left)) else {
-            return failure(kernel, "runs more or fewer rounds than there are");
-        };
-        for number in 0..left {
-            carried = self.kernel_round(kernel, block, first.plus(number), &carried)?;
-        }
-        self.known.extend(kernel.results().zip(carried));
-        Ok(())
-    }
-
-    /// How many rounds the kernel runs.
-    fn rounds(&self, kernel: Op<'c>) -> Result<Affine, Failure<'c>> {
-        let around = self.plain.around;
-        let is_same = kernel.is(scf::FOR)
-            && kernel.has_attr(attr::UNSIGNED_CMP) == around.has_attr(attr::UNSIGNED_CMP)
-            && kernel.operand(0).ty() == around.operand(0).ty();
-        let bounds = self.plain.bounds;
-        let [lower, upper, step] = [0, 1, 2].map(|i| self.known(kernel.operand(i)).as_number());
-        let begins = lower.is_some_and(|lower| lower.equals(bounds.lower, bounds.bits));
-        let goes_on = step.is_some_and(|step| step.equals(bounds.step, bounds.bits));
-        let rounds = upper.and_then(|upper| bounds.iteration(upper));
-        match rounds.filter(|rounds| self.skeleton().may_be_reached(*rounds)) {
-            Some(rounds) if is_same && begins && goes_on => Ok(rounds),
-            _ => failure(kernel, "has bounds that are not known"),
-        }
-    }
-
-    /// Shows that what is claimed of what the kernel carries is so where it is entered, and stays so.
-    fn induction(
-        &mut self,
-        kernel: Op<'c>,
-        block: Block<'c>,
-        claims: &[Carried<'c>],
-        entry: &[Known<'c>],
-    ) -> Result<(), Failure<'c>> {
-        let last = self.plain.last;
-        self.holds(kernel, claims, entry, Affine::constant(last))?;
-        let stages = &self.plain.statements;
-        if stages
-            .iter()
-            .any(|(op, (stage, _))| self.next[op] != Affine::constant(last - stage))
-        {
-            return failure(
-                kernel,
-                "is reached before or after what comes before it in the schedule",
-            );
-        }
-        let latest = self.latest;
-        if latest.is_some_and(|(round, _)| self.facts.is_less(round, Affine::constant(last)) != Some(true)) {
-            return failure(kernel, "is reached too late");
-        }
-        let set = |run: &mut Self, round: Affine| {
-            let next = stages.iter().map(|(op, (stage, _))| (*op, round.plus(-stage)));
-            run.next.extend(next);
-        };
-        let round = Affine::round();
-        set(self, round);
-        // What comes before it is of an earlier round.
-        self.latest = None;
-        let carried: Vec<Known> = claims.iter().map(|claim| self.claimed(*claim, round)).collect();
-        let next = self.kernel_round(kernel, block, round, &carried)?;
-        self.holds(kernel, claims, &next, round.plus(1))?;
-        if stages
-            .iter()
-            .any(|(op, (stage, _))| self.next[op] != round.plus(1 - stage))
-        {
-            return failure(kernel, "does not execute each operation once in each round");
-        }
-        let trips = self.facts.trips();
-        set(self, trips);
-        self.latest = Some((trips.plus(-1), usize::MAX));
-        Ok(())
-    }
-
-    /// Checks that `values` are what is claimed, in this round.
-    fn holds(
-        &self,
-        kernel: Op<'c>,
-        claims: &[Carried<'c>],
-        values: &[Known<'c>],
-        round: Affine,
-    ) -> Result<(), Failure<'c>> {
-        let mut pairs = claims.iter().zip(values);
-        let holds = pairs.all(|(claim, known)| match *claim {
-            Carried::Value(value, lag) => self.is(*known, value, round.plus(-i64::from(lag))),
-            Carried::Slot { .. } => known.is(self.claimed(*claim, round), 64),
-        });
-        if holds && claims.len() == values.len() && claims.len() == kernel.num_results() {
-            return Ok(());
-        }
-        failure(kernel, "carries another value than what its rounds read")
-    }
-
-    /// What is claimed in this round.
-    fn claimed(&self, claim: Carried<'c>, round: Affine) -> Known<'c> {
-        match claim {
-            Carried::Value(value, lag) => self.wanted(value, round.plus(-i64::from(lag))),
-            Carried::Slot { versions, ahead } => Slot::of(round.plus(ahead.into()), versions.into()),
-        }
-    }
-
-    /// Executes a round of the kernel.
-    fn kernel_round(
-        &mut self,
-        kernel: Op<'c>,
-        block: Block<'c>,
-        round: Affine,
-        carried: &[Known<'c>],
-    ) -> Result<Vec<Known<'c>>, Failure<'c>> {
-        let variable = self.plain.bounds.variable(round.plus(-self.plain.last));
-        let Some(variable) = variable.filter(|_| block.num_args() == carried.len() + 1) else {
-            return failure(kernel, "has a variable that is not known");
-        };
-        self.round = round;
-        self.known.insert(block.arg(0), Known::Number(variable));
-        self.known
-            .extend(block.args().skip(1).zip(carried.iter().copied()));
-        self.body(block)
-    }
 }
 
-/// Returns true if `op` does nothing but to await tokens.
+/// Returns true if `op` awaits tokens, and does nothing else.
 fn only_awaits(op: Op<'_>) -> bool {
-    op.self_and_nested()
-        .into_iter()
-        .all(|op| op.is(async_::AWAIT) || op.is(scf::IF) || op.is(scf::YIELD) || only_computes(op))
+    let ops = op.self_and_nested();
+    let is_allowed =
+        |op: &Op| op.is(async_::AWAIT) || op.is(scf::IF) || op.is(scf::YIELD) || only_computes(*op);
+    ops.iter().any(|op| op.is(async_::AWAIT)) && ops.iter().all(is_allowed)
 }
