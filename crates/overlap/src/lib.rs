@@ -14,6 +14,7 @@ mod iterations;
 mod loops;
 mod offset;
 mod overlap;
+mod span;
 mod value_set;
 
 pub use bounds::bounds;
@@ -23,3 +24,4 @@ pub use iterations::count_iterations;
 pub use loops::{BufferId, Loop, LoopId, Loops, MAX_RUNNING_COUNTS, RunningCount};
 pub use offset::{MAX_PERIOD, Offset, Symbol};
 pub use overlap::{Conflict, may_overlap_anywhere, overlap};
+pub use span::Span;

@@ -46,6 +46,7 @@ mod refusals;
 mod report;
 mod role_branches;
 mod rounds;
+mod spoiled;
 mod stage_assignment;
 mod storage;
 mod to_nvgpu;
@@ -59,6 +60,7 @@ pub use self::fewer_versions::WithFewerVersions;
 use self::lifting::{lift, restore};
 use self::memory_budget::MemoryBudget;
 use self::pipeliner::{Attempt, Pipeliner, Settings, is_candidate};
+pub use self::spoiled::SpoiledPipeline;
 use self::storage::unite_globals;
 use self::to_nvgpu::to_nvgpu;
 pub use self::transform::PipelineTransform;
@@ -66,6 +68,7 @@ use crate::async_to_gpux::{ENGINES, Options, read_options};
 use crate::insert_barriers::derive;
 use crate::nvgpu_exact_waits::set_exact_waits;
 use crate::utils::tokens::restore_upstream_awaits;
+use crate::utils::verify_result::{VERIFY_RESULT, check_barriers};
 use async_dialects::registry::{GPUX, has_upstream_async, verify_attributes};
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Location;
@@ -74,6 +77,7 @@ use async_mlir::pass::{
     Anchor, Dialect, OptionInfo, Options as PassOptions, Pass, PassContext, PassError, PassInfo,
     StatisticInfo,
 };
+use async_verify::barriers::AroundBarriers;
 
 const FEWER_STAGES: &str = "fewer-stages";
 
@@ -160,6 +164,7 @@ const OF_THE_PASS: &[OptionInfo] = &[
         ],
         "what functions with pipelined loops are written in",
     ),
+    VERIFY_RESULT,
 ];
 
 /// The options of `first`, and then those of `more`, `N` in all.
@@ -209,12 +214,26 @@ impl Pass for AsyncPipeline {
     }
 }
 
-/// Pipelines the loops of `function`. Of the buffers that need versions, number `fewer` gets one fewer, for tests.
-fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) -> Result<(), PassError<'c>> {
+/// A fault that tests plant.
+#[derive(Clone, Copy)]
+enum Planted {
+    /// Of the buffers that need versions, this one gets one fewer.
+    FewerVersions(usize),
+    /// What was written has this change: see [`spoiled`].
+    Change(usize),
+}
+
+/// Pipelines the loops of `function`.
+fn pipeline<'c>(
+    function: Op<'c>,
+    cx: &PassContext<'c>,
+    planted: Option<Planted>,
+) -> Result<(), PassError<'c>> {
     verify(function)?;
     check_places(function)?;
     let mut settings = read_settings(function.location(), cx)?;
     settings.num_stages = read_num_stages(function, cx)?;
+    settings.verify_result = cx.bool(VERIFY_RESULT.name);
     settings.shape.computed_slots = cx.bool("computed-slots");
     let is_wanted =
         |around: &Op<'c>| is_annotated(*around) || settings.num_stages.is_some() && is_candidate(*around);
@@ -225,7 +244,11 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
     }
     let counted = lift(function, &wanted);
     let mut pipeliner = new_pipeliner(function, settings, cx, false)?;
-    pipeliner.fewer = fewer;
+    match planted {
+        Some(Planted::FewerVersions(buffer)) => pipeliner.fewer = Some(buffer),
+        Some(Planted::Change(change)) => pipeliner.change = Some(change),
+        None => {}
+    }
     for around in inner_first(loops(function)) {
         if let Attempt::Refused(refused) = pipeliner.pipeline(around)? {
             refused.leave_alone()?;
@@ -233,6 +256,9 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
     }
     if pipeliner.fewer.is_some() {
         return Err(PassError::new(function, "has no such buffer"));
+    }
+    if pipeliner.change.is_some() {
+        return Err(PassError::new(function, "has nothing to change there"));
     }
     let pipelined = pipeliner.pipelined;
     cx.count("pipelined", pipelined);
@@ -293,6 +319,7 @@ fn read_settings<'c>(at: Location<'c>, options: &impl PassOptions) -> Result<Set
         },
         num_stages: None,
         insert_barriers: options.bool("insert-barriers"),
+        verify_result: true,
     })
 }
 
@@ -328,10 +355,20 @@ fn new_pipeliner<'c>(
 /// Restores awaits, and derives the barriers of `function` anew, once its loops are pipelined.
 fn finish<'c>(function: Op<'c>, pipeliner: &Pipeliner<'c>) -> Result<(), PassError<'c>> {
     restore_upstream_awaits(function);
-    if pipeliner.pipelined > 0 && pipeliner.settings.insert_barriers {
-        derive(function, false, false, Some(pipeliner.dropped))?;
+    let Settings {
+        insert_barriers,
+        verify_result,
+        ..
+    } = pipeliner.settings;
+    if pipeliner.pipelined == 0 || !insert_barriers {
+        return Ok(());
     }
-    Ok(())
+    let around_barriers = verify_result.then(|| AroundBarriers::of(function));
+    let derived = derive(function, false, false, Some(pipeliner.dropped))?;
+    match around_barriers.filter(|_| derived.is_done) {
+        Some(around_barriers) => check_barriers(function, &around_barriers),
+        None => Ok(()),
+    }
 }
 
 /// The loops of `function`.

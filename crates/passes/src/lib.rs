@@ -43,7 +43,7 @@ use async_mlir::pass::register_pass;
 use async_mlir::pipeline::register_pipeline;
 use async_mlir::transform::register_transform;
 pub use async_outline::AsyncOutline;
-pub use async_pipeline::{AsyncPipeline, PipelineTransform, WithFewerVersions};
+pub use async_pipeline::{AsyncPipeline, PipelineTransform, SpoiledPipeline, WithFewerVersions};
 pub use async_split_awaits::AsyncSplitAwaits;
 pub use async_to_gpux::AsyncToGpux;
 pub use async_to_runtime::AsyncToRuntime;

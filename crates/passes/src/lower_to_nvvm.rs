@@ -165,6 +165,7 @@ fn pipelined(passes: PassList, options: &PipelineOptions) -> PassList {
                 ("num-stages", &options.int("num-stages").to_string()),
                 ("computed-slots", &computed_slots),
                 ("insert-barriers", "false"),
+                verify_result(options),
             ],
         );
     passes

@@ -53,7 +53,8 @@ mod path_conditions;
 mod placement;
 
 pub use async_overlap::{
-    Conflict, Footprint, MAX_PERIOD, Offset, Symbol, ThreadBytes, count_iterations, may_overlap_anywhere,
+    Conflict, Footprint, MAX_PERIOD, Offset, Span, Symbol, ThreadBytes, count_iterations,
+    may_overlap_anywhere,
 };
 pub use graph::*;
 pub use in_flight::Race;

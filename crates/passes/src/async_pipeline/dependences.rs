@@ -19,7 +19,7 @@ use async_mlir::gpu::{block_size, is_barrier};
 use async_mlir::ir::{Op, Value};
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashMap;
-use tokenflow::barriers::{Footprint, LoopId, Symbol};
+use tokenflow::barriers::{Footprint, Span};
 use tokenflow::pipeline::{Lifetime, StatementId};
 
 /// How many versions buffers need, by what they come from.
@@ -249,75 +249,22 @@ impl<'c> Checker<'_, 'c> {
             let (Some(a), Some(b)) = (&copied.bytes, &read.bytes) else {
                 return false;
             };
-            let shifts = self.shifts(&copied, &read, distance);
+            let [Some(first), Some(second)] =
+                [&copied, &read].map(|footprint| Span::of(footprint, &self.trips))
+            else {
+                return false;
+            };
+            let shifts = first.shifts(&second, distance);
             shifts.is_some_and(|mut shifts| shifts.any(|shift| a.overlaps(b, shift)))
         })
     }
 
     /// Whether two accesses may touch the same byte, the second one so many iterations later.
     fn may_meet(&self, first: &Footprint, second: &Footprint, distance: u32) -> bool {
-        let (Some(a), Some(b)) = (self.range(first), self.range(second)) else {
-            return true;
-        };
-        let Some(mut shifts) = self.shifts(first, second, distance) else {
-            return true;
-        };
-        shifts.any(|shift| a.bounds.0 < b.bounds.1 + shift && b.bounds.0 + shift < a.bounds.1)
-    }
-
-    /// How far the bytes of the second access, so many iterations later, are ahead of those of the first: each number that this may be
-    /// in turn, where loops inside begin; `None` if that is not known.
-    fn shifts(
-        &self,
-        first: &Footprint,
-        second: &Footprint,
-        distance: u32,
-    ) -> Option<impl Iterator<Item = i64> + use<'c>> {
-        let (a, b) = (self.range(first)?, self.range(second)?);
-        let distance = i64::from(distance);
-        let ahead = a.fixed_ahead(&b)?;
-        let period = i64::try_from(a.periods.len().max(1) * b.periods.len().max(1)).unwrap_or(1);
-        Some((0..period).map(move |phase| {
-            let start = |range: &Range, phase: i64| {
-                let phase = usize::try_from(phase).unwrap_or(0);
-                let turn = phase.checked_rem(range.periods.len());
-                turn.map_or(0, |turn| range.periods[turn])
-            };
-            ahead + b.step * distance + start(&b, phase + distance) - start(&a, phase)
-        }))
-    }
-
-    /// The bytes that an access may touch in an iteration, from the first to after the last.
-    fn range(&self, footprint: &Footprint) -> Option<Range> {
-        let bounds = footprint.bytes.as_ref()?.bounds();
-        let mut range = Range {
-            bounds: (bounds.start, bounds.end),
-            constant: footprint.offset.constant,
-            step: 0,
-            periods: Vec::new(),
-            fixed: Vec::new(),
-        };
-        for (coefficient, symbol) in &footprint.offset.terms {
-            match symbol {
-                Symbol::Iteration(LoopId(0)) => range.step += coefficient,
-                Symbol::Iteration(LoopId(inner)) => {
-                    let trips = i64::try_from((*self.trips.get(*inner)?)?).ok()?;
-                    let last = coefficient.checked_mul((trips - 1).max(0))?;
-                    range.bounds.0 = range.bounds.0.checked_add(last.min(0))?;
-                    range.bounds.1 = range.bounds.1.checked_add(last.max(0))?;
-                }
-                Symbol::Periodic {
-                    of: LoopId(0),
-                    values,
-                } if range.periods.is_empty() => {
-                    range.periods = values.iter().map(|value| value * coefficient).collect();
-                }
-                Symbol::Value(number, None) => range.fixed.push((*coefficient, *number)),
-                _ => return None,
-            }
+        match [first, second].map(|footprint| Span::of(footprint, &self.trips)) {
+            [Some(a), Some(b)] => a.may_meet(&b, distance),
+            _ => true,
         }
-        range.fixed.sort_unstable();
-        Some(range)
     }
 
     /// Checks that nothing crosses operations of which it is not known what they access.
@@ -350,25 +297,6 @@ impl<'c> Checker<'_, 'c> {
             }
         }
         Ok(())
-    }
-}
-
-/// Bytes from a first to a last one, which change from iteration to iteration.
-struct Range {
-    bounds: (i64, i64),
-    constant: i64,
-    /// How many bytes further each iteration is.
-    step: i64,
-    /// What iterations add in turn.
-    periods: Vec<i64>,
-    /// Multiples of values that are the same in all iterations.
-    fixed: Vec<(i64, u32)>,
-}
-
-impl Range {
-    /// How far `other` is ahead, apart from what iterations add; `None` if that is not known, or depends on the iteration.
-    fn fixed_ahead(&self, other: &Self) -> Option<i64> {
-        (self.step == other.step && self.fixed == other.fixed).then(|| other.constant - self.constant)
     }
 }
 

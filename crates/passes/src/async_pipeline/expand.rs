@@ -11,7 +11,8 @@ use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{attr, scf};
 use async_mlir::pass::PassError;
 use async_mlir::types::{bit_width, known_attribute};
-use rustc_hash::FxHashSet;
+use async_verify::pipeline::{Carried, Copied, Round as WhichRound};
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::pipeline::values::{Definition, Source, ValueId, Values};
 
 /// How a loop ends.
@@ -48,6 +49,9 @@ pub(super) struct Expanded<'a, 'c> {
     pub prologue: Vec<Op<'c>>,
     pub kernel: Option<Op<'c>>,
     pub epilogue: Vec<Op<'c>>,
+    /// What the kernel carries, and what operations are copies of.
+    pub carried: Vec<Carried<'c>>,
+    pub copies: FxHashMap<Op<'c>, Copied<'c>>,
 }
 
 /// Which values go from round to round.
@@ -99,7 +103,7 @@ impl RotatingValues {
     }
 }
 
-/// Makes the pipelined loop before the original one, and erases that unless it is needed for few iterations.
+/// Makes the pipelined loop before the original one, and detaches that unless it is needed for few iterations.
 pub(super) fn expand<'a, 'c>(
     body: &'a Body<'c>,
     rotating_values: &'a RotatingValues,
@@ -126,6 +130,7 @@ pub(super) fn expand<'a, 'c>(
         end: bounds.lower,
         enough: (0..last).map(|number| bounds.has_more_than(at, number)).collect(),
         rotating_values,
+        carried: Vec::new(),
         emitter: Emitter {
             body,
             bounds,
@@ -133,6 +138,7 @@ pub(super) fn expand<'a, 'c>(
             slots,
             registers: Registers::default(),
             made: Vec::new(),
+            copies: FxHashMap::default(),
         },
     };
     pipeline.prologue();
@@ -144,8 +150,12 @@ pub(super) fn expand<'a, 'c>(
     }
     pipeline.finish(branch);
     let epilogue = pipeline.emitter.made;
-    let slots = pipeline.emitter.slots;
+    let mut slots = pipeline.emitter.slots;
+    let mut copies = pipeline.emitter.copies;
+    copies.extend(slots.copies.drain(..));
     Expanded {
+        carried: pipeline.carried,
+        copies,
         slots,
         prologue,
         kernel,
@@ -195,6 +205,8 @@ struct Pipeline<'a, 'c> {
     /// Whether there are more iterations than the number.
     enough: Vec<FoldedBool<'c>>,
     rotating_values: &'a RotatingValues,
+    /// What the kernel carries.
+    carried: Vec<Carried<'c>>,
     emitter: Emitter<'a, 'c>,
 }
 
@@ -214,6 +226,7 @@ impl<'c> Pipeline<'_, 'c> {
                 ahead: number.into(),
                 runs: runs.collect(),
                 number: Some(number),
+                which: WhichRound::Prologue(number),
             });
         }
         // What the loop carries into the last stage of iteration 0.
@@ -254,6 +267,7 @@ impl<'c> Pipeline<'_, 'c> {
             self.emitter.slots.compute();
         }
         let carried = self.carried_values(at);
+        self.carried = self.carried();
         let around = self.emitter.body.around;
         let types: Vec<_> = carried.iter().map(|value| value.ty()).collect();
         let kernel = OpBuilder::new(scf::FOR, around.location())
@@ -293,6 +307,7 @@ impl<'c> Pipeline<'_, 'c> {
             ahead: self.last.into(),
             runs,
             number: None,
+            which: WhichRound::Kernel,
         });
         let next = self.carried_values(inside);
         OpBuilder::new(scf::YIELD, around.location())
@@ -338,6 +353,19 @@ impl<'c> Pipeline<'_, 'c> {
         registers.chain(counters).collect()
     }
 
+    /// What those are, for the check of what is written.
+    fn carried(&self) -> Vec<Carried<'c>> {
+        let types = &self.emitter.body.types;
+        let registers = self.rotating_values.pairs.iter();
+        let registers = registers.map(|(id, lag)| Carried::Value(types[*id], *lag));
+        let counters = self.emitter.slots.counters.iter();
+        let counters = counters.map(|((versions, ahead), _)| Carried::Slot {
+            versions: *versions,
+            ahead: *ahead,
+        });
+        registers.chain(counters).collect()
+    }
+
     fn set_carried_values(&mut self, values: &[Value<'c>]) {
         let (registers, counters) = values.split_at(self.rotating_values.pairs.len());
         let pairs = self.rotating_values.pairs.iter().copied();
@@ -361,7 +389,7 @@ impl<'c> Pipeline<'_, 'c> {
                     result.replace_all_uses_with(value);
                 }
             }
-            return body.around.erase();
+            return body.around.detach();
         };
         let values: Vec<Value> = results
             .map(|(result, value)| value.unwrap_or_else(|| nothing(self.at, location, result)))
@@ -378,7 +406,7 @@ impl<'c> Pipeline<'_, 'c> {
                 .at_end(block);
         }
         if self.last == 1 {
-            body.around.erase();
+            body.around.detach();
         }
     }
 
@@ -399,6 +427,7 @@ impl<'c> Pipeline<'_, 'c> {
                 ahead: (last + number).into(),
                 runs: runs.collect(),
                 number: None,
+                which: WhichRound::Epilogue(number),
             });
         }
     }

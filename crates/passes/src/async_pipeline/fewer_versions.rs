@@ -1,7 +1,7 @@
 //! A test-only pass: `--async-pipeline`, but with a buffer version fewer than needed. Tests show that its
 //! results are wrong, so that no version is superfluous.
 
-use super::{AsyncPipeline, joined, pipeline};
+use super::{AsyncPipeline, Planted, joined, pipeline};
 use async_mlir::ir::Op;
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo};
 
@@ -26,6 +26,7 @@ impl Pass for WithFewerVersions {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        pipeline(function, cx, usize::try_from(cx.int("buffer")).ok())
+        let buffer = usize::try_from(cx.int("buffer")).ok();
+        pipeline(function, cx, buffer.map(Planted::FewerVersions))
     }
 }

@@ -10,6 +10,7 @@ use async_mlir::ir::{Definition, Mapping, Op, OpBuilder, Value};
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Type, TypeLike};
 use async_mlir::names::{arith, memref};
+use async_verify::pipeline::{Copied, Round};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -50,6 +51,9 @@ pub(super) struct Slots<'a, 'c> {
     pub views: Scoped<(Value<'c>, u32), Value<'c>>,
     /// All versions that were made.
     pub made: Vec<Op<'c>>,
+    /// Copies of views that were made in this round.
+    round: Round,
+    pub copies: Vec<(Op<'c>, Copied<'c>)>,
 }
 
 impl<'a, 'c> Slots<'a, 'c> {
@@ -91,6 +95,8 @@ impl<'a, 'c> Slots<'a, 'c> {
             needed,
             views: Scoped::default(),
             made: Vec::new(),
+            round: Round::Kernel,
+            copies: Vec::new(),
         }
     }
 
@@ -100,7 +106,8 @@ impl<'a, 'c> Slots<'a, 'c> {
     }
 
     /// Works out the slots of a round, at its start.
-    pub fn start(&mut self, at: InsertionPoint<'c>) {
+    pub fn start(&mut self, at: InsertionPoint<'c>, round: Round) {
+        self.round = round;
         self.views.clear();
         self.numbers.clear();
         let all: Vec<_> = self.counters.iter().chain(&self.computed).copied().collect();
@@ -193,13 +200,27 @@ impl<'a, 'c> Slots<'a, 'c> {
         while let Some(next) = chain.pop() {
             let known = self.views.get(&(next, lag));
             let view = known.unwrap_or_else(|| match latest {
-                Some(source) => view_of(at, next, source),
+                Some(source) => self.view_of(at, next, source, lag),
                 None => self.version_of_buffer(at, next, lag),
             });
             self.views.insert((next, lag), view);
             latest = Some(view);
         }
         latest.unwrap_or(memory)
+    }
+
+    /// A view like `view`, of another version of what that is a view of.
+    fn view_of(&mut self, at: InsertionPoint<'c>, view: Value<'c>, source: Value<'c>, lag: u32) -> Value<'c> {
+        let Definition::Result(of, number) = view.definition() else {
+            return view;
+        };
+        let mut mapping = Mapping::new();
+        mapping.map(of.operand(0), source);
+        let copy = of.clone_mapped(&mut mapping);
+        at.put(copy);
+        let round = self.round;
+        self.copies.push((copy, Copied { of, round, lag }));
+        copy.result(number)
     }
 
     fn version_of_buffer(&mut self, at: InsertionPoint<'c>, buffer: Value<'c>, lag: u32) -> Value<'c> {
@@ -236,18 +257,6 @@ fn in_32_bits<'c>(
     };
     let cast = OpBuilder::new(name, arithmetic.location).operands(&[value]);
     FoldedInt::Value(at.make(cast.results(&[arithmetic.ty])).result(0))
-}
-
-/// A view like `view`, of another version of what that is a view of.
-fn view_of<'c>(at: InsertionPoint<'c>, view: Value<'c>, source: Value<'c>) -> Value<'c> {
-    let Definition::Result(op, number) = view.definition() else {
-        return view;
-    };
-    let mut mapping = Mapping::new();
-    mapping.map(op.operand(0), source);
-    let copy = op.clone_mapped(&mut mapping);
-    at.put(copy);
-    copy.result(number)
 }
 
 /// The part of `storage` that begins at byte `offset`, as a buffer of type `ty`.

@@ -36,6 +36,8 @@ pub(super) struct Settings {
     /// The stages of loops that say nothing themselves, if those are to be pipelined.
     pub num_stages: Option<u32>,
     pub insert_barriers: bool,
+    /// Whether what is written is checked.
+    pub verify_result: bool,
 }
 
 /// What became of a loop.
@@ -65,6 +67,10 @@ pub(super) struct Pipeliner<'c> {
     pub dropped: usize,
     /// The buffer that gets a version fewer than it needs, counted from here; for tests.
     pub fewer: Option<usize>,
+    /// The change of what is written that is made, counted from here; for tests.
+    pub change: Option<usize>,
+    /// Whether something wrong was written.
+    pub is_faulty: bool,
 }
 
 impl<'c> Pipeliner<'c> {
@@ -80,6 +86,8 @@ impl<'c> Pipeliner<'c> {
             pipelined: 0,
             dropped: 0,
             fewer: None,
+            change: None,
+            is_faulty: false,
         }
     }
 
@@ -118,6 +126,9 @@ impl<'c> Pipeliner<'c> {
             original.into_iter().for_each(Op::erase);
             return Ok(Attempt::Pipelined);
         };
+        if self.is_faulty {
+            return Err(refusal.into_error());
+        }
         self.function.liveness.forget(around);
         self.storage.take_inner(around);
         Ok(Attempt::Refused(Refused {
@@ -177,6 +188,9 @@ impl<'c> Pipeliner<'c> {
             self.dropped += dropped;
             return Ok(Attempt::Pipelined);
         };
+        if self.is_faulty {
+            return Err(refusal.into_error());
+        }
         let remark = drains(copy, "the nest can't be pipelined as one loop");
         emit_because(remark, refusal.into_error());
         self.function.liveness.forget(around);
@@ -252,8 +266,9 @@ impl<'c> Pipeliner<'c> {
             }
         };
         self.function.liveness.forget(around);
-        self.carry_out(plan, dropped);
-        Ok(())
+        let written = self.carry_out(plan, dropped);
+        self.is_faulty |= written.is_err();
+        written.map_err(Refusal::Error)
     }
 
     /// Erases barriers of `block` itself that are derived anew.
@@ -357,12 +372,19 @@ impl<'c> Pipeliner<'c> {
         }
     }
 
-    fn carry_out(&mut self, plan: Plan<'c>, dropped: usize) {
+    fn carry_out(&mut self, plan: Plan<'c>, dropped: usize) -> Result<(), PassError<'c>> {
         self.outer.extend(plan.body.around.ancestors());
         let shape = self.shape(plan.body.block);
-        plan.carry_out(shape, &mut self.storage, self.marked);
+        plan.carry_out(
+            shape,
+            &mut self.storage,
+            self.marked,
+            self.settings.verify_result,
+            &mut self.change,
+        )?;
         self.pipelined += 1;
         self.dropped += dropped;
+        Ok(())
     }
 }
 

@@ -2,17 +2,20 @@
 
 use super::accesses::Accesses;
 use super::annotations::{Schedule, remove};
-use super::body::Body;
+use super::body::{Body, Work};
 use super::dependences::{FunctionInfo, check};
 use super::expand::{Epilogue, Expanded, RotatingValues, Shape, expand};
 use super::folding::Constants;
+use super::spoiled::spoil;
 use super::storage::{Storage, Uses};
 use super::unawaited_reads::UnawaitedRead;
+use crate::utils::verify_result::{check_pipeline, check_schedule, check_versions};
 use async_dialects::names::gpux_attr;
-use async_mlir::ir::{Block, Op};
+use async_mlir::ir::{Block, Op, Use};
 use async_mlir::melior::ir::Attribute;
 use async_mlir::pass::PassError;
 use async_mlir::types::array_elements;
+use async_verify::pipeline::{self, Written};
 
 /// What is to become of a loop.
 pub(super) struct Plan<'c> {
@@ -53,9 +56,18 @@ impl<'c> Plan<'c> {
         })
     }
 
-    pub fn carry_out(self, shape: Shape, storage: &mut Storage<'c>, marked: bool) {
+    /// Writes the pipelined loop, and erases the plain one. With `verify`, what was written is checked before that.
+    pub fn carry_out(
+        self,
+        shape: Shape,
+        storage: &mut Storage<'c>,
+        marked: bool,
+        verify: bool,
+        change: &mut Option<usize>,
+    ) -> Result<(), PassError<'c>> {
         self.unawaited.iter().for_each(UnawaitedRead::warn);
-        let Body { around, block, .. } = self.body;
+        let Body { around, block, .. } = &self.body;
+        let (around, block) = (*around, *block);
         let outer = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
         remove(around, block);
         around.remove_attr(gpux_attr::STAGE);
@@ -64,14 +76,82 @@ impl<'c> Plan<'c> {
         let bounds = around.operands().take(3);
         let constants = Constants::new(around, bounds);
         let slots = self.uses.slots(around, &constants);
+        let schedule = verify.then(|| self.schedule());
+        if let Some(schedule) = &schedule {
+            check_schedule(schedule)?;
+        }
+        let replaced = Replaced::of(around);
         let expanded = expand(&self.body, &self.rotating_values, slots, &constants, shape);
+        spoil(&replaced.by(), around, change);
+        if let Some(schedule) = schedule {
+            check_pipeline(&Written {
+                schedule,
+                ops: replaced.by(),
+                uses: replaced.uses,
+                copies: expanded.copies.clone(),
+                kernel: expanded.kernel.map(|kernel| (kernel, expanded.carried.clone())),
+            })?;
+        }
+        if around.block().is_none() {
+            around.erase();
+        }
         storage.make_bytes(&self.uses, &expanded.slots.made);
+        if verify {
+            check_versions(self.uses.versions().values())?;
+        }
         if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);
         }
         if let Some(kernel) = expanded.kernel.filter(|_| marked) {
             kernel.set_attr(gpux_attr::KERNEL, Attribute::unit(kernel.context()));
         }
+        Ok(())
+    }
+
+    /// The schedule, for its check.
+    fn schedule(&self) -> pipeline::Schedule<'c> {
+        let steps = self.body.steps.iter();
+        let statements = steps.filter_map(|step| match step.work {
+            Work::Op(op) => Some((op, self.body.problem.statements[step.statement].stage)),
+            Work::Yield(..) => None,
+        });
+        pipeline::Schedule {
+            plain: self.body.around,
+            statements: statements.collect(),
+            versions: self.uses.versions(),
+        }
+    }
+}
+
+/// Where a loop stands that is about to be replaced.
+struct Replaced<'c> {
+    before: Option<Op<'c>>,
+    block: Option<Block<'c>>,
+    after: Option<Op<'c>>,
+    /// What uses its results, by their numbers.
+    uses: Vec<(usize, Use<'c>)>,
+}
+
+impl<'c> Replaced<'c> {
+    fn of(around: Op<'c>) -> Self {
+        let uses = around.results().enumerate();
+        let uses = uses.flat_map(|(i, result)| result.uses().into_iter().map(move |used| (i, used)));
+        Self {
+            before: around.prev(),
+            block: around.block(),
+            after: around.next(),
+            uses: uses.collect(),
+        }
+    }
+
+    /// What stands there now.
+    fn by(&self) -> Vec<Op<'c>> {
+        let first = match self.before {
+            Some(before) => before.next(),
+            None => self.block.and_then(Block::first),
+        };
+        let ops = std::iter::successors(first, |op| op.next());
+        ops.take_while(|op| Some(*op) != self.after).collect()
     }
 }
 

@@ -12,6 +12,7 @@ use async_mlir::ir::{Block, Definition as Defined, Mapping, Op, OpBuilder, Value
 use async_mlir::melior::ir::Location;
 use async_mlir::names::{attr, scf, ub};
 use async_mlir::types::known_attribute;
+use async_verify::pipeline::{Copied, Round as WhichRound};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::pipeline::StatementId;
 use tokenflow::pipeline::values::{Definition, ValueId};
@@ -29,6 +30,8 @@ pub(super) struct Round<'c> {
     pub runs: Vec<FoldedBool<'c>>,
     /// The number of the round, if it is in the prologue: carried values have their initial values in iteration 0.
     pub number: Option<u32>,
+    /// For the check of what is written.
+    pub which: WhichRound,
 }
 
 /// Makes rounds.
@@ -41,6 +44,8 @@ pub(super) struct Emitter<'a, 'c> {
     pub registers: Registers<'c>,
     /// What has been made of operations, for the annotations of loops around.
     pub made: Vec<Op<'c>>,
+    /// What has been copied.
+    pub copies: FxHashMap<Op<'c>, Copied<'c>>,
 }
 
 /// What is known while a round is made.
@@ -61,7 +66,7 @@ impl<'c> Emitter<'_, 'c> {
                 self.registers.insert((carried, number), initial);
             }
         }
-        self.slots.start(round.at);
+        self.slots.start(round.at, round.which);
         let mut known = Known::default();
         let mut next = 0;
         while let Some(&first) = self.body.steps.get(next) {
@@ -156,6 +161,8 @@ impl<'c> Emitter<'_, 'c> {
         }
         let copy = op.clone_mapped(&mut mapping);
         at.put(copy);
+        let (of, round) = (op, round.which);
+        self.copies.insert(copy, Copied { of, round, lag });
         copy
     }
 

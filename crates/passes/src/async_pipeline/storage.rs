@@ -17,6 +17,7 @@ use async_mlir::names::{attr, memref, scf};
 use async_mlir::nvgpu::tensor_map;
 use async_mlir::pass::PassError;
 use async_mlir::types::{bit_width, memory_space, memref_layout, memref_shape, symbol};
+use async_verify::pipeline::Versions;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many bytes of each buffer the loops inside of a loop have versions in.
@@ -214,6 +215,19 @@ impl<'c> Uses<'c> {
             self.by_op
                 .insert(op, used.into_iter().map(|(value, _)| value).collect());
         }
+    }
+
+    /// The same, for the check of what is written.
+    pub fn versions(&self) -> FxHashMap<Value<'c>, Versions<'c>> {
+        let versions = self.buffers.iter().map(|(buffer, versioned)| {
+            let versions = Versions {
+                storage: versioned.storage,
+                count: versioned.versions,
+                stride: versioned.stride,
+            };
+            (*buffer, versions)
+        });
+        versions.collect()
     }
 
     /// The buffers that have versions.

@@ -89,6 +89,7 @@ fn pipeline<'c>(
                 outcome.refused.push(why);
                 restored
             }
+            Err(error) if pipeliner.is_faulty => return Err(error),
             Err(error) => {
                 let why = error.into_diagnostic().map(Diagnostic::at_location);
                 outcome.refused.extend(why);

@@ -13,6 +13,7 @@ use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
 use async_verify::mbarriers;
+use async_verify::pipeline;
 use async_verify::references::{self, Conventions};
 use async_verify::roles;
 
@@ -113,6 +114,37 @@ pub(crate) fn check_mbarriers<'c>(
         }
         advise(PassError::new(failure.op, message), failure.op)
     })
+}
+
+/// Checks that the pipelined loop that was `written` does what the plain loop does.
+pub(crate) fn check_pipeline<'c>(written: &pipeline::Written<'c>) -> Result<(), PassError<'c>> {
+    pipeline::verify(written).map_err(pipeline_error)
+}
+
+/// Checks that a schedule keeps the order of accesses that may meet.
+pub(crate) fn check_schedule<'c>(schedule: &pipeline::Schedule<'c>) -> Result<(), PassError<'c>> {
+    pipeline::verify_schedule(schedule).map_err(pipeline_error)
+}
+
+/// Checks that there is room for versions of buffers.
+pub(crate) fn check_versions<'c, 'v>(
+    mut versions: impl Iterator<Item = &'v pipeline::Versions<'c>>,
+) -> Result<(), PassError<'c>>
+where
+    'c: 'v,
+{
+    versions
+        .try_for_each(pipeline::Versions::verify_room)
+        .map_err(pipeline_error)
+}
+
+fn pipeline_error(failure: pipeline::Failure<'_>) -> PassError<'_> {
+    let message = format!("{}, says the check of what was written", failure.what);
+    let mut error = PassError::new(failure.op, message);
+    if let Some(first) = failure.first {
+        error = error.note(first, "what the plain loop executes first");
+    }
+    advise(error, failure.op)
 }
 
 fn check_groups<'c>(

@@ -1,5 +1,5 @@
 //! Nothing in a pipelined loop is superfluous: without a barrier, with a version of a buffer fewer, or with a wait that leaves
-//! one group more in flight, some run of it is at fault.
+//! one group more in flight, some run of it is at fault. The check of what was written refuses a version fewer.
 
 use super::nests::{Nest, random_nest};
 use super::runs::{MOST_TRIPS, after, calls, is_faulty, meant, shape};
@@ -8,7 +8,7 @@ use crate::kernel::{Call, Outcome, context};
 use crate::programs::config;
 use async_mlir::melior::Context;
 use async_mlir::pass::register_pass;
-use async_passes::WithFewerVersions;
+use async_passes::{SpoiledPipeline, WithFewerVersions};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
@@ -74,7 +74,10 @@ impl Case {
     fn new(mut sample: Sample, observed: Observed, seed: u64) -> Self {
         static ONCE: Once = Once::new();
         let context = context();
-        ONCE.call_once(register_pass::<WithFewerVersions>);
+        ONCE.call_once(|| {
+            register_pass::<WithFewerVersions>();
+            register_pass::<SpoiledPipeline>();
+        });
         context.attach_diagnostic_handler(|_| true);
         sample.inner().observed = observed;
         let (source, inner) = (sample.kernel(), sample.inner().clone());
@@ -293,9 +296,16 @@ fn each_version_is_needed() {
         let case = Case::new(sample, Observed::Contents, seed);
         for buffer in 0.. {
             let options = format!("{shape} insert-barriers=false buffer={buffer}");
-            let Some(fewer) = case.after(&format!("test-async-pipeline-fewer-versions{{{options}}}")) else {
+            let fewer_versions =
+                |more: &str| case.after(&format!("test-async-pipeline-fewer-versions{{{options}{more}}}"));
+            let Some(fewer) = fewer_versions(" verify-result=false") else {
                 break;
             };
+            prop_assert!(
+                fewer_versions("").is_none(),
+                "not refused:\n{}\n{fewer}",
+                case.source
+            );
             let class = case.class(shape);
             tallies.add(
                 &case,
@@ -307,6 +317,33 @@ fn each_version_is_needed() {
         Ok(())
     });
     assert!(tallies.are_at_most_one_in([0, 0, 0, 10]));
+}
+
+/// What a loop has become is changed before it is checked: the check refuses that, or it is not at fault.
+#[test]
+fn changes_that_do_harm_are_refused() {
+    let (refused, harmless) = (Cell::new(0), Cell::new(0));
+    for_each_loop(40, |sample, shape, seed| {
+        let case = Case::new(sample, Observed::Contents, seed);
+        let few = usize::try_from(seed % 11).unwrap_or(0);
+        for change in (few..).step_by(11) {
+            let options = format!("{shape} insert-barriers=false change={change}");
+            let changed = |more: &str| case.after(&format!("test-async-pipeline-spoiled{{{options}{more}}}"));
+            let Some(unchecked) = changed(" verify-result=false") else {
+                break;
+            };
+            if changed("").is_none() {
+                refused.set(refused.get() + 1);
+                continue;
+            }
+            harmless.set(harmless.get() + 1);
+            let is_faulty = case.is_faulty(&with_barriers_everywhere(&unchecked));
+            prop_assert!(!is_faulty, "not refused:\n{}\n{unchecked}", case.source);
+        }
+        Ok(())
+    });
+    println!("{} changes refused, {} harmless", refused.get(), harmless.get());
+    assert!(refused.get() > 4 * harmless.get());
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::analysis::memory::{Access as Kind, Effect, Effects, effects, is_descr
 use crate::analysis::views::base;
 use async_mlir::ir::{Op, Value};
 use async_mlir::pass::PassError;
+use tokenflow::barriers::Span;
 use tokenflow::pipeline::StatementId;
 
 /// What something in flight may still do until it is awaited.
@@ -111,7 +112,7 @@ impl<'c> Checker<'_, 'c> {
         let Some(second) = footprint(&mut self.footprints, access, &self.threads) else {
             return true;
         };
-        let (Some(a), Some(b)) = (self.range(&first), self.range(&second)) else {
+        let [Some(a), Some(b)] = [first, second].map(|footprint| Span::of(&footprint, &self.trips)) else {
             return true;
         };
         // If it varies from iteration to iteration, this loop has issued it, when it was executed before.

@@ -1,0 +1,296 @@
+//! Reads the accesses of a plain loop.
+
+use super::order::{Access, End, When, crossed_fence, violation};
+use super::{Failure, Schedule};
+use async_dialects::completion::{Completion, GroupEffect};
+use async_dialects::names::async_;
+use async_dialects::types::is_token;
+use async_locations::footprints::{BufferKey, Footprints, Mask};
+use async_locations::memory::{self, BufferOrigin, Effect, Effects, buffer_origin, effects, is_descriptor};
+use async_locations::views::{base, view_source};
+use async_mlir::control_flow::constant_trip_count;
+use async_mlir::gpu::{block_size, is_barrier};
+use async_mlir::ir::{Block, Op, Use, Value};
+use async_mlir::names::scf;
+use async_overlap::{LoopId, Span};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Of a buffer with more accesses, none is looked at.
+const MAX_ACCESSES: usize = 256;
+/// A token that has been handed on for more iterations is not followed.
+const MAX_ROTATION: u32 = 64;
+
+/// An access, and where it is.
+struct Located<'c> {
+    access: Access,
+    op: Op<'c>,
+    effect: Effect<'c>,
+}
+
+/// What may not cross a fence, or is one: where it is, when it is executed, and its operation.
+type Fenced<'c> = (usize, When, bool, Op<'c>);
+
+/// Checks that a schedule keeps the order of accesses that may meet.
+///
+/// # Errors
+///
+/// The first access that is executed too early.
+pub(super) fn check<'c>(schedule: &Schedule<'c>) -> Result<(), Failure<'c>> {
+    let mut reader = Reader::new(schedule);
+    for &(op, stage) in &schedule.statements {
+        reader.read(op, stage);
+    }
+    let trips = constant_trip_count(schedule.plain).and_then(|trips| i64::try_from(trips).ok());
+    let mut spans = Spans::of(schedule.plain);
+    for mut accesses in std::mem::take(&mut reader.buffers) {
+        if accesses.len() > MAX_ACCESSES {
+            continue;
+        }
+        accesses.sort_by_key(|located| located.access.place);
+        let plain: Vec<Access> = accesses.iter().map(|located| located.access.clone()).collect();
+        let meets = |i: usize, j: usize, distance: u32| spans.may_meet(&accesses[i], &accesses[j], distance);
+        if let Some(found) = violation(&plain, trips, meets) {
+            return too_early(accesses[found.second].op, accesses[found.first].op);
+        }
+    }
+    let mut fenced = reader.fenced;
+    fenced.sort_by_key(|(place, ..)| *place);
+    let plain: Vec<(usize, When, bool)> = fenced
+        .iter()
+        .map(|(place, when, is, _)| (*place, *when, *is))
+        .collect();
+    match crossed_fence(&plain) {
+        Some((first, second)) => too_early(fenced[second].3, fenced[first].3),
+        None => Ok(()),
+    }
+}
+
+fn too_early<'c>(op: Op<'c>, first: Op<'c>) -> Result<(), Failure<'c>> {
+    Err(Failure {
+        op,
+        what: "may access the same memory as what the plain loop executes first, or awaits first, but is executed before that".to_owned(),
+        first: Some(first),
+    })
+}
+
+/// Where accesses are, worked out where it matters.
+struct Spans<'c> {
+    footprints: Footprints<'c>,
+    threads: Mask,
+    trips: Vec<Option<u64>>,
+    known: FxHashMap<(Op<'c>, Value<'c>), Option<Span>>,
+}
+
+impl<'c> Spans<'c> {
+    fn of(around: Op<'c>) -> Self {
+        let function = around.ancestors().find(|op| op.is_function()).unwrap_or(around);
+        let mut footprints = Footprints::new(function);
+        let threads = block_size(function).and_then(|_| footprints.values.num_threads());
+        let mut trips = Vec::new();
+        let loops = around.self_and_nested().into_iter().filter(|op| op.is(scf::FOR));
+        for (number, op) in loops.enumerate() {
+            footprints.values.add_loop(op, LoopId(number));
+            trips.push(constant_trip_count(op));
+        }
+        Self {
+            footprints,
+            threads: threads.map(|threads| vec![true; threads as usize].into()),
+            trips,
+            known: FxHashMap::default(),
+        }
+    }
+
+    fn span(&mut self, located: &Located<'c>) -> Option<Span> {
+        let Located { op, effect, .. } = located;
+        if let Some(known) = self.known.get(&(*op, effect.memory)) {
+            return known.clone();
+        }
+        let buffer = self.footprints.buffer(effect.memory);
+        let span = buffer.and_then(|buffer| {
+            let footprint = self.footprints.of(*op, *effect, buffer, &self.threads);
+            Span::of(&footprint, &self.trips)
+        });
+        self.known.insert((*op, effect.memory), span.clone());
+        span
+    }
+
+    fn may_meet(&mut self, first: &Located<'c>, second: &Located<'c>, distance: u32) -> bool {
+        match (self.span(first), self.span(second)) {
+            (Some(a), Some(b)) => a.may_meet(&b, distance),
+            _ => true,
+        }
+    }
+}
+
+struct Reader<'a, 'c> {
+    schedule: &'a Schedule<'c>,
+    /// Where operations of the body are in it, and when each is executed.
+    places: FxHashMap<Op<'c>, usize>,
+    whens: FxHashMap<Op<'c>, When>,
+    numbers: FxHashMap<BufferKey<'c>, usize>,
+    buffers: Vec<Vec<Located<'c>>>,
+    fenced: Vec<Fenced<'c>>,
+    /// Conditions that are told apart, by number.
+    conditions: FxHashMap<Conditions<'c>, usize>,
+}
+
+/// `scf.if`s around an operation: conditions, and whether they have to be true.
+type Conditions<'c> = Vec<(Value<'c>, bool)>;
+
+impl<'a, 'c> Reader<'a, 'c> {
+    fn new(schedule: &'a Schedule<'c>) -> Self {
+        let body = schedule.plain.region(0).first();
+        let ops = body.into_iter().flat_map(Block::ops);
+        let whens = schedule.statements.iter().enumerate();
+        Self {
+            schedule,
+            places: ops.zip(0..).collect(),
+            whens: whens
+                .map(|(place, (op, stage))| (*op, (i64::from(*stage), place)))
+                .collect(),
+            numbers: FxHashMap::default(),
+            buffers: Vec::new(),
+            fenced: Vec::new(),
+            conditions: FxHashMap::default(),
+        }
+    }
+
+    /// Reads what `outer`, an operation of the body, accesses.
+    fn read(&mut self, outer: Op<'c>, stage: u32) {
+        let Some(&(_, place)) = self.whens.get(&outer) else {
+            return;
+        };
+        let when = (i64::from(stage), place);
+        let place = self.places.get(&outer).copied().unwrap_or(0);
+        for op in outer.self_and_nested() {
+            let known = match effects(op) {
+                Effects::Known(known) if !is_barrier(op) => known,
+                _ => {
+                    self.fenced.push((place, when, true, op));
+                    continue;
+                }
+            };
+            for effect in known
+                .into_iter()
+                .filter(|effect| effect.access != memory::Access::Free)
+            {
+                let root = base(effect.memory);
+                if is_descriptor(root) {
+                    self.fenced.push((place, when, true, op));
+                    continue;
+                }
+                self.fenced.push((place, when, false, op));
+                let access = Access {
+                    place,
+                    when,
+                    writes: effect.access.writes(),
+                    versions: self.versions(effect.memory),
+                    ends: self.ends(outer, op, effect.access),
+                };
+                let next = self.buffers.len();
+                let number = *self.numbers.entry(key(root)).or_insert(next);
+                if number == next {
+                    self.buffers.push(Vec::new());
+                }
+                self.buffers[number].push(Located { access, op, effect });
+            }
+        }
+    }
+
+    /// How many versions of the buffer of `memory` there are.
+    fn versions(&self, mut memory: Value<'c>) -> Option<u32> {
+        loop {
+            if let Some(versions) = self.schedule.versions.get(&memory) {
+                return Some(versions.count);
+            }
+            memory = memory.defining_op().and_then(view_source)?;
+        }
+    }
+
+    /// What awaits an access of `op`, which is in `outer`. Nothing is said of one that a loop inside of the body may await.
+    fn ends(&mut self, outer: Op<'c>, op: Op<'c>, access: memory::Access) -> Vec<End> {
+        let Some(completion) =
+            Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)
+        else {
+            return Vec::new();
+        };
+        let tokens = match access {
+            // What has been written has been read.
+            memory::Access::AsyncRead => [completion.read, completion.done],
+            memory::Access::AsyncWrite => [completion.done, None],
+            _ => [None, None],
+        };
+        let of_issue = conditions(outer, op);
+        let mut ends = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut work: Vec<(Value<'c>, u32)> = tokens.into_iter().flatten().map(|token| (token, 0)).collect();
+        while let Some((token, later)) = work.pop() {
+            if later > MAX_ROTATION || !seen.insert((token, later)) {
+                continue;
+            }
+            for Use { owner, index } in token.uses() {
+                let around = owner.parent().filter(|_| owner.is(scf::YIELD));
+                if around == Some(self.schedule.plain) {
+                    let body = self.schedule.plain.region(0).first();
+                    work.extend(body.map(|body| (body.arg(index + 1), later + 1)));
+                } else if let Some(around) = around.filter(|around| around.is(scf::IF)) {
+                    work.push((around.result(index), later));
+                } else if owner.is(async_::JOIN) {
+                    work.push((owner.result(0), later));
+                } else if awaits(owner) {
+                    ends.extend(self.end(owner, later, &of_issue));
+                } else {
+                    return Vec::new();
+                }
+            }
+        }
+        ends
+    }
+
+    /// The await of `op`, for what is issued under these conditions.
+    fn end(&mut self, op: Op<'c>, later: u32, of_issue: &Conditions<'c>) -> Option<End> {
+        let outer = std::iter::once(op)
+            .chain(op.ancestors())
+            .find(|op| self.places.contains_key(op))?;
+        let (place, when) = (self.places[&outer], *self.whens.get(&outer)?);
+        let mut own = conditions(outer, op);
+        own.retain(|condition| !of_issue.contains(condition));
+        let next = self.conditions.len();
+        let conditions = (!own.is_empty()).then(|| *self.conditions.entry(own).or_insert(next));
+        Some(End {
+            later,
+            place,
+            when,
+            conditions,
+        })
+    }
+}
+
+/// Returns true if `op` awaits the tokens that are its operands.
+fn awaits(op: Op<'_>) -> bool {
+    let is_issue = || Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue);
+    op.is(async_::AWAIT) || is_issue() && op.operands().next().is_some_and(|operand| is_token(operand.ty()))
+}
+
+/// The conditions between `op` and `outer`, an operation of the body that it is in.
+fn conditions<'c>(outer: Op<'c>, op: Op<'c>) -> Conditions<'c> {
+    let mut conditions = Vec::new();
+    let mut inner = op;
+    while inner != outer {
+        let Some(parent) = inner.parent() else { break };
+        if parent.is(scf::IF) {
+            conditions.push((parent.operand(0), inner.block() == parent.region(0).first()));
+        }
+        inner = parent;
+    }
+    conditions
+}
+
+/// What makes the buffer `root` different from others.
+fn key(root: Value<'_>) -> BufferKey<'_> {
+    match buffer_origin(root) {
+        BufferOrigin::Global(name) => BufferKey::Global(name),
+        BufferOrigin::Dynamic => BufferKey::Dynamic,
+        _ => BufferKey::Value(root),
+    }
+}
