@@ -4,7 +4,7 @@
 //! stage `s` for iteration `t - s`, by the order of the schedule. Rounds `0..S` are the prologue, where `S` is the last stage; then comes the
 //! kernel.
 //!
-//! What was written is executed on symbols ([`mod@run`]): once for every number of iterations up to `S`, and once for all others, of which
+//! What was written is executed on symbols (`run`): once for every number of iterations up to `S`, and once for all others, of which
 //! `n` is a symbol. Of the kernel, one round `t` is executed for all: what it carries is claimed by the pass ([`Carried`]), holds where it is
 //! entered, and is shown to hold in round `t + 1` if it does in round `t`. So each `n` is covered, and each operation is looked at
 //! `S + 2` times. That proves, for every `n`:
