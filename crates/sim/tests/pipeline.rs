@@ -121,3 +121,48 @@ fn most_nests_are_pipelined() {
     let pipelined = pipelined.count();
     assert!(pipelined >= 80, "only {pipelined} of 100");
 }
+
+/// A loop that loads `loads` times from a buffer that it copies to, after the await of the copy; the schedule executes the loads before that.
+fn overtaking(loads: usize) -> String {
+    use std::fmt::Write;
+    const TILE: &str = "memref<1024xf32, #gpu.address_space<workgroup>>";
+    let mut text = format!(
+        "gpu.module @m {{
+gpu.func @k(%in: memref<?xf32>, %out: memref<?xf32>, %buffer: {TILE}, %n: index) {{
+%c0 = arith.constant 0 : index
+%c1 = arith.constant 1 : index
+%a0 = arith.constant 0.0 : f32
+%t = gpu.thread_id x
+scf.for %i = %c0 to %n step %c1 {{
+%token = gpux.copy async %in[%i], %buffer[%t], 1 {{async.stage = 0, async.order = 0}} : memref<?xf32> to {TILE}
+async.await %token {{async.stage = 1, async.order = 2}}
+"
+    );
+    for i in 0..loads {
+        let stage = "{async.stage = 0, async.order = 1}";
+        let (next, load) = (i + 1, format!("%v{i} = memref.load %buffer[%t] {stage} : {TILE}"));
+        let _ = writeln!(text, "{load}\n%a{next} = arith.addf %a{i}, %v{i} {stage} : f32");
+    }
+    text + "}\ngpu.return\n}\n}\n"
+}
+
+#[test]
+fn what_comes_after_an_await_stays_there_with_any_number_of_accesses() {
+    let context = context();
+    context.attach_diagnostic_handler(|_| true);
+    for loads in [1, 300] {
+        let pipelined = after(
+            &context,
+            &overtaking(loads),
+            "async-pipeline{insert-barriers=false}",
+        );
+        assert!(pipelined.is_none(), "{loads} loads: {pipelined:?}");
+        // As far as the loop can be read, that is the only reason.
+        let early = overtaking(loads).replace(
+            "async.stage = 1, async.order = 2",
+            "async.stage = 0, async.order = 1",
+        );
+        let early = after(&context, &early, "async-pipeline{insert-barriers=false}");
+        assert!(early.is_some(), "{loads} loads");
+    }
+}

@@ -28,7 +28,7 @@ use async_mlir::ir::{Definition, Op, Use, Value};
 use async_mlir::melior::ir::Type;
 use number::Facts;
 use plain::Plain;
-use run::Run;
+use run::{Compared, Run};
 use rustc_hash::FxHashMap;
 
 /// A loop, and how it is to be executed.
@@ -163,11 +163,13 @@ pub fn verify<'c>(written: &Written<'c>) -> Result<(), Failure<'c>> {
         last: plain.last,
         trips,
     };
+    let mut compared = Compared::default();
+    let mut run = |trips| Run::new(written, &plain, facts(trips), &mut compared).whole();
     if let Some(trips) = plain.trips {
-        return Run::new(written, &plain, facts(Some(trips))).whole();
+        return run(Some(trips));
     }
     for trips in 0..=plain.last {
-        Run::new(written, &plain, facts(Some(trips))).whole()?;
+        run(Some(trips))?;
     }
-    Run::new(written, &plain, facts(None)).whole()
+    run(None)
 }

@@ -202,6 +202,9 @@ impl<'c> Checker<'_, 'c> {
             for later in 0..2 {
                 for access in &buffer.accesses {
                     self.step(access, later, &mut written, &mut read)?;
+                    let latest = if access.writes { &mut written } else { &mut read };
+                    let (stage, order) = self.end(access);
+                    latest.add((stage.saturating_add(later), order), access.op);
                 }
             }
             return Ok(());

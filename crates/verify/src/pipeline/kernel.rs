@@ -111,7 +111,7 @@ impl<'c> Run<'_, 'c> {
         let mut pairs = claims.iter().zip(values);
         let holds = pairs.all(|(claim, known)| match *claim {
             Carried::Value(value, lag) => self.is(*known, value, round.plus(-i64::from(lag))),
-            Carried::Slot { .. } => known.is(self.claimed(*claim, round), 64),
+            Carried::Slot { .. } => known.is(self.claimed(*claim, round)),
         });
         if holds && claims.len() == values.len() && claims.len() == kernel.num_results() {
             return Ok(());

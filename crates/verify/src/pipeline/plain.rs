@@ -24,6 +24,23 @@ pub(super) struct Plain<'c> {
     /// How many iterations there are, if that is known.
     pub trips: Option<i64>,
     versions: FxHashMap<Value<'c>, Versions<'c>>,
+    /// What is read in the body.
+    sources: FxHashMap<Value<'c>, Source>,
+}
+
+/// What a value is.
+#[derive(Clone, Copy)]
+enum Source {
+    /// What the loop carries, by its number.
+    Carried(usize),
+    /// The loop's variable.
+    Variable,
+    /// A result in the body.
+    Result,
+    /// One from before the loop, of which each iteration has a version.
+    Version,
+    /// Another one from before the loop; a constant, perhaps.
+    Outside(Option<i64>),
 }
 
 /// Where a value of an iteration comes from.
@@ -63,8 +80,12 @@ impl<'c> Plain<'c> {
             last: stages.max().unwrap_or(0),
             trips: trips(around),
             versions: schedule.versions.clone(),
+            sources: FxHashMap::default(),
         };
         plain.cycles = plain.find_cycles();
+        let read = around.self_and_nested().into_iter().flat_map(Op::operands);
+        let sources = read.map(|value| (value, plain.find_source(value)));
+        plain.sources = sources.collect();
         Ok(plain)
     }
 
@@ -100,25 +121,47 @@ impl<'c> Plain<'c> {
     /// Where `value` comes from in iteration `at`: what the loop carries is followed as far as it goes.
     pub fn origin(&self, facts: Facts, mut value: Value<'c>, mut at: Affine) -> Origin<'c> {
         loop {
-            match value.definition() {
-                Definition::Argument(block, 0) if block == self.block => return Origin::Variable(at),
-                Definition::Argument(block, index) if block == self.block => {
-                    let number = index - 1;
-                    if let Some(cycle) = self.cycles.get(&number) {
-                        return self.in_cycle(cycle, at);
-                    }
-                    if at.as_constant() == Some(0) {
-                        return Origin::Outside(self.around.operand(3 + number));
-                    }
-                    if facts.is_negative(at.plus(-1)) != Some(false) {
-                        return Origin::Own(value, at);
-                    }
-                    (value, at) = (self.yields[number], at.plus(-1));
-                }
-                Definition::Result(op, _) if op.block() == Some(self.block) => return Origin::Own(value, at),
-                _ if self.is_versioned(value) => return Origin::Version(value, at),
-                _ => return Origin::Outside(value),
+            let number = match self.source(value) {
+                Source::Carried(number) => number,
+                Source::Variable => return Origin::Variable(at),
+                Source::Result => return Origin::Own(value, at),
+                Source::Version => return Origin::Version(value, at),
+                Source::Outside(_) => return Origin::Outside(value),
+            };
+            if let Some(cycle) = self.cycles.get(&number) {
+                return self.in_cycle(cycle, at);
             }
+            if at.as_constant() == Some(0) {
+                return Origin::Outside(self.around.operand(3 + number));
+            }
+            if facts.is_negative(at.plus(-1)) != Some(false) {
+                return Origin::Own(value, at);
+            }
+            (value, at) = (self.yields[number], at.plus(-1));
+        }
+    }
+
+    /// The constant that `value` is, if it is one.
+    pub fn constant(&self, value: Value<'c>) -> Option<i64> {
+        match self.sources.get(&value) {
+            Some(Source::Outside(constant)) => *constant,
+            _ => value.as_constant_int(),
+        }
+    }
+
+    fn source(&self, value: Value<'c>) -> Source {
+        let known = self.sources.get(&value).copied();
+        known.unwrap_or_else(|| self.find_source(value))
+    }
+
+    fn find_source(&self, value: Value<'c>) -> Source {
+        match value.definition() {
+            Definition::Argument(block, index) if block == self.block => {
+                index.checked_sub(1).map_or(Source::Variable, Source::Carried)
+            }
+            Definition::Result(op, _) if op.block() == Some(self.block) => Source::Result,
+            _ if self.is_versioned(value) => Source::Version,
+            _ => Source::Outside(value.as_constant_int()),
         }
     }
 

@@ -11,6 +11,7 @@ use async_locations::memory::only_computes;
 use async_mlir::ir::{Block, Op, Value};
 use async_mlir::names::{memref, scf, ub};
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// An execution, of a number of iterations or of all that are large enough.
 pub(super) struct Run<'a, 'c> {
@@ -24,7 +25,11 @@ pub(super) struct Run<'a, 'c> {
     pub latest: Option<(Affine, usize)>,
     /// The round of the kernel that is being executed.
     pub round: Affine,
+    compared: &'a mut Compared<'c>,
 }
+
+/// What each copy reads, if it is one: the same in every execution.
+pub(super) type Compared<'c> = FxHashMap<Op<'c>, Option<Rc<Inputs<'c>>>>;
 
 pub(super) fn failure<'c, T>(op: Op<'c>, what: &str) -> Result<T, Failure<'c>> {
     let what = what.to_owned();
@@ -33,7 +38,12 @@ pub(super) fn failure<'c, T>(op: Op<'c>, what: &str) -> Result<T, Failure<'c>> {
 }
 
 impl<'a, 'c> Run<'a, 'c> {
-    pub fn new(written: &'a Written<'c>, plain: &'a Plain<'c>, facts: Facts) -> Self {
+    pub fn new(
+        written: &'a Written<'c>,
+        plain: &'a Plain<'c>,
+        facts: Facts,
+        compared: &'a mut Compared<'c>,
+    ) -> Self {
         let ops = written.schedule.statements.iter().map(|(op, _)| *op);
         Self {
             written,
@@ -43,6 +53,7 @@ impl<'a, 'c> Run<'a, 'c> {
             next: ops.map(|op| (op, Affine::default())).collect(),
             latest: None,
             round: Affine::round(),
+            compared,
         }
     }
 
@@ -153,12 +164,15 @@ impl<'a, 'c> Run<'a, 'c> {
         if let (Some(versions), Known::Part(storage, place)) = (self.plain.versions(value), known) {
             return storage == versions.storage && place.is_version(at, versions.count, versions.stride);
         }
-        let bits = bits_of(value.ty()).unwrap_or(64);
-        known.is(self.wanted(value, at), bits)
+        match (known, self.wanted(value, at)) {
+            (Known::Number(a), Known::Number(b)) => a.equals(b, bits_of(value.ty()).unwrap_or(64)),
+            (known, wanted) => known.is(wanted),
+        }
     }
 
     fn copy(&mut self, copy: Op<'c>, copied: Copied<'c>) -> Result<(), Failure<'c>> {
-        let Some(read) = inputs(copied.of, copy) else {
+        let compare = || inputs(copied.of, copy).map(Rc::new);
+        let Some(read) = self.compared.entry(copy).or_insert_with(compare).clone() else {
             return failure(copy, "is not what it is in the plain loop");
         };
         match self.plain.statements.get(&copied.of) {

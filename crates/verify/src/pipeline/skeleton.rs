@@ -88,7 +88,7 @@ impl<'c> Known<'c> {
     /// What is known of `value`, which is from before the loop.
     pub fn outside(plain: &Plain<'c>, value: Value<'c>) -> Self {
         let [lower, step] = [0, 2].map(|i| plain.around.operand(i));
-        match value.as_constant_int() {
+        match plain.constant(value) {
             Some(constant) => Self::Number(Number::constant(constant)),
             None if value == lower => Self::Number(plain.bounds.lower),
             None if value == step => Self::Number(plain.bounds.step),
@@ -104,11 +104,11 @@ impl<'c> Known<'c> {
         }
     }
 
-    /// Returns true if this is certainly `other`, of so many bits if they are numbers.
-    pub fn is(self, other: Self, bits: u32) -> bool {
+    /// Returns true if this is certainly `other`, in 64 bits.
+    pub fn is(self, other: Self) -> bool {
         match (self, other) {
             (Self::Instance(a, i), Self::Instance(b, j)) => a == b && i == j,
-            (Self::Number(a), Self::Number(b)) => a.equals(b, bits),
+            (Self::Number(a), Self::Number(b)) => a.equals(b, 64),
             (Self::Slot(a), Self::Slot(b)) => a.is(b),
             (Self::Outside(a), Self::Outside(b)) => a == b,
             _ => false,
@@ -269,7 +269,7 @@ fn selected<'c>(condition: Known<'c>, yes: Known<'c>, no: Known<'c>) -> Known<'c
         Known::Bool(false) => no,
         Known::Wraps(slot) => {
             let is_first =
-                no.is(Known::Slot(slot), 64) && yes.as_number().and_then(Number::as_constant) == Some(0);
+                no.is(Known::Slot(slot)) && yes.as_number().and_then(Number::as_constant) == Some(0);
             if is_first {
                 Slot::of(slot.of.plus(1), slot.versions)
             } else {
