@@ -7,4 +7,5 @@
 pub mod barriers;
 pub mod groups;
 pub mod mbarriers;
+pub mod orders;
 pub mod references;

@@ -13,6 +13,7 @@ use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
 use async_verify::mbarriers;
+use async_verify::orders;
 use async_verify::references::{self, Conventions};
 
 /// The option that turns the check off.
@@ -196,6 +197,19 @@ pub(crate) fn check_barriers<'c>(
     }
     let message = format!("the check of what was written failed: {refusal}");
     Err(advise(PassError::new(function.location(), message), function))
+}
+
+/// Checks that blocks have the operations that they had `before`, in an order that keeps what has to be kept. `in_threads` is true if they
+/// are what threads of a GPU execute.
+pub(crate) fn check_order<'c>(before: &orders::Before<'c>, in_threads: bool) -> Result<(), PassError<'c>> {
+    before.check(in_threads).map_err(|fault| {
+        let message = format!("{}, says the check of what was written", fault.what);
+        let mut error = PassError::new(fault.op, message);
+        if let Some(earlier) = fault.earlier {
+            error = error.note(earlier, "this one");
+        }
+        advise(error, fault.op)
+    })
 }
 
 /// Says what to do about `error`, the check's at `op`, and has the input kept.
