@@ -18,7 +18,7 @@ use async_mlir::names::{attr, gpu, memref, nvgpu, vector};
 use async_mlir::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_rank};
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BufferSlice<'c> {
     base: Value<'c>,
     first_index: Option<i64>,

@@ -5,7 +5,7 @@
 //! [`memory`] which buffers they access. From these are built [`skeleton`], which groups are counted on,
 //! [`phase_skeleton`], which phases of mbarriers are planned on, and [`buffer_flow`], which live ranges of
 //! buffers are computed on, with [`buffer_views`]; [`buffer_parts`] tells parts of one buffer apart, and
-//! `buffer_slices` slices. [`barrier_graph`] is what barriers are placed on, with the [`footprints`] of
+//! `buffer_slices` slices; [`places`] is all of that. [`barrier_graph`] is what barriers are placed on, with the [`footprints`] of
 //! accesses, which [`thread_values`] are computed for; [`integers`] evaluates operations at the width of their
 //! types. [`addresses`] are those of one thread, as [linear expressions](linear_expr) and with what divides them ([`divisibility`]), in buffers that [`alias`] tells
 //! apart; [`views`] lead to buffers, and [`escape`] says which buffers nobody else knows. [`token_origins`]
@@ -24,5 +24,5 @@ pub mod token_origins;
 pub(crate) use async_locations::buffer_slices;
 pub use async_locations::{
     addresses, alias, buffer_parts, buffer_views, cfg, divisibility, escape, footprints, integers,
-    linear_expr, memory, thread_values, uniformity, views, warps,
+    linear_expr, memory, places, thread_values, uniformity, views, warps,
 };

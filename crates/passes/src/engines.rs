@@ -9,7 +9,6 @@
 
 pub(crate) mod awaits;
 pub(crate) mod block_problem;
-mod buffer_slots;
 pub(crate) mod cost_model;
 pub(crate) mod cross_engine_dependences;
 pub(crate) mod effects;

@@ -195,7 +195,8 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
     let passes = passes.pass("gpux-allocs-to-globals");
     let passes = if options.bool("schedule") {
         // While tokens say what completes: counts are worked out for the order that this leaves.
-        passes.pass_with("gpux-schedule", &[("chip", options.str("chip"))])
+        let schedule = [("chip", options.str("chip")), verify_result(options)];
+        passes.pass_with("gpux-schedule", &schedule)
     } else {
         passes
     };

@@ -23,8 +23,10 @@ use crate::engines::event_limits::{read_count, read_limits};
 use crate::engines::region_ops::RegionOps;
 use crate::engines::{Engines, thread_problem};
 use crate::utils::chip::sm_of;
+use crate::utils::verify_result::{VERIFY_RESULT, check_order};
 use async_mlir::ir::{Op, Region};
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_verify::orders;
 use rustc_hash::FxHashMap;
 use tokenflow::schedule::{
     EventModel, IssueModel, Objective, OperationId, Options, Proven, infeasible_subset, measure, solve,
@@ -84,6 +86,7 @@ impl Pass for GpuxSchedule {
                 200_000,
                 "how many prefixes of orders the search looks at, for each block",
             ),
+            VERIFY_RESULT,
         ],
         statistics: &[
             StatisticInfo {
@@ -114,6 +117,7 @@ impl Pass for GpuxSchedule {
         let chip = read_chip(root, cx)?;
         let limits = read_limits(root, cx, &mut engines)?;
         let options = read_options(root, cx)?;
+        let before = cx.bool(VERIFY_RESULT.name).then(|| orders::Before::of(root));
         let mut region_ops = RegionOps::default();
         let mut functions = FxHashMap::default();
         let ops = root.self_and_nested();
@@ -139,7 +143,7 @@ impl Pass for GpuxSchedule {
                 region_ops.add_block(op, &problem, &order, &options);
             }
         }
-        Ok(())
+        before.map_or(Ok(()), |before| check_order(&before, chip.is_some()))
     }
 }
 

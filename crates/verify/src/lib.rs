@@ -7,6 +7,7 @@
 pub mod barriers;
 pub mod groups;
 pub mod mbarriers;
+pub mod orders;
 pub mod pipeline;
 pub mod references;
 pub mod roles;

@@ -33,7 +33,7 @@ impl<'c> InFlightCopies<'c> {
                 .flat_map(|op| accesses(op, true));
             let accesses = accesses.map(Access::to_all);
             accesses
-                .filter(|access| seen.insert((access.root, access.writes)))
+                .filter(|access| seen.insert((access.place.root, access.writes)))
                 .collect()
         });
         Self { any }

@@ -163,7 +163,7 @@ impl<'a, 'c, F: FnMut((usize, Op<'c>)) -> Vec<EngineId>> Scan<'a, 'c, F> {
         for access in &effects.accesses {
             for place in self.places((position, access.op)) {
                 self.order(place, (position, access.op), is_certain);
-                let component = &mut self.components[self.component_of[&access.root]];
+                let component = &mut self.components[self.component_of[&access.place.root]];
                 let accesses = component.entry(place).or_default();
                 let stands_for = |past: &&Access<'c>| access.stands_for(past);
                 if access.writes {
@@ -201,7 +201,7 @@ impl<'a, 'c, F: FnMut((usize, Op<'c>)) -> Vec<EngineId>> Scan<'a, 'c, F> {
             let at_once = past.at.0 / number == position / number;
             past.at.0 < position && past.what.conflicts(access, at_once)
         };
-        let component = &self.components[self.component_of[&access.root]];
+        let component = &self.components[self.component_of[&access.place.root]];
         let mut found = Vec::new();
         for accesses in component.values() {
             // Reads don't conflict with each other.

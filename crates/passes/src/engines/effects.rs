@@ -8,13 +8,10 @@
 //! access, and is no fence.
 
 use super::awaits::InFlightCopies;
-use super::buffer_slots::BufferSlot;
 use super::cost_model::is_copy;
-use crate::analysis::alias::Root;
-use crate::analysis::buffer_parts::ByteView;
-use crate::analysis::buffer_slices::BufferSlice;
 use crate::analysis::memory::{self, Access as Kind};
-use crate::analysis::views::{chain, is_left, view_source};
+use crate::analysis::places::Place;
+use crate::analysis::views::view_source;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::names::{async_, gpux_attr};
 use async_mlir::gpu::is_barrier;
@@ -38,12 +35,7 @@ pub(crate) enum Timing {
 /// An access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access<'c> {
-    pub root: Root<'c>,
-    slice: BufferSlice<'c>,
-    /// Where the index is computed, which slot of the buffer.
-    slot: Option<BufferSlot<'c>>,
-    /// Which bytes of its buffer it may touch: from the first, until before the second.
-    bytes: Option<(u64, u64)>,
+    pub place: Place<'c>,
     pub writes: bool,
     /// The operation that accesses memory, which may be nested.
     pub op: Op<'c>,
@@ -75,9 +67,9 @@ pub(crate) fn effects_in_block<'c>(
 ) -> Vec<Effects<'c>> {
     let mut effects: Vec<Effects> = ops.iter().map(|op| effects_of(*op)).collect();
     let accesses = || effects.iter().flat_map(|effects| &effects.accesses);
-    if accesses().filter(|access| access.slot.is_some()).count() > MOST_SLOTS {
+    if accesses().filter(|access| access.place.has_slot()).count() > MOST_SLOTS {
         for access in effects.iter_mut().flat_map(|effects| &mut effects.accesses) {
-            access.slot = None;
+            access.place = access.place.in_any_iteration();
         }
     }
     effects
@@ -112,10 +104,7 @@ impl<'c> Access<'c> {
     /// The access of `op` to `memory`, an operand.
     pub fn new(op: Op<'c>, memory: Value<'c>, writes: bool) -> Self {
         Self {
-            root: Root::of(memory),
-            slice: BufferSlice::of_operand(op, memory),
-            slot: BufferSlot::of_operand(op, memory),
-            bytes: bytes(memory),
+            place: Place::of_operand(op, memory),
             writes,
             op,
             timing: Timing::Now,
@@ -125,9 +114,7 @@ impl<'c> Access<'c> {
     /// The same access to all of the buffer.
     pub fn to_all(self) -> Self {
         Self {
-            slice: self.slice.whole(),
-            slot: None,
-            bytes: None,
+            place: self.place.whole(),
             ..self
         }
     }
@@ -139,38 +126,25 @@ impl<'c> Access<'c> {
 
     /// Returns true unless both are known to share no byte.
     fn may_alias(&self, other: &Self, in_one_iteration: bool) -> bool {
-        if !self.root.may_alias(other.root) {
-            return false;
-        }
-        if self.slice.base() != other.slice.base() {
-            return true;
-        }
-        let apart = |a: (u64, u64), b: (u64, u64)| a.1 <= b.0 || b.1 <= a.0;
-        let are_apart = self.bytes.zip(other.bytes).is_some_and(|(a, b)| apart(a, b));
         // What is complete now was begun in any iteration.
         let at_once = in_one_iteration && self.orders_earlier() && other.orders_earlier();
-        let slots = self.slot.zip(other.slot).filter(|_| at_once);
-        let slots_differ = slots.is_some_and(|(a, b)| a.differs(b));
-        !are_apart && !slots_differ && self.slice.may_alias(other.slice)
+        self.place.may_overlap(other.place, at_once)
     }
 
     /// Returns true if whatever conflicts with `other` later, in this iteration or the next, conflicts with this, too.
     pub fn stands_for(&self, other: &Self) -> bool {
         (self.writes || !other.writes)
-            && self.root == other.root
-            && self.slice == other.slice
-            && self.slot.is_none()
-            && self.bytes == other.bytes
+            && !self.place.has_slot()
+            && self.place == other.place.in_any_iteration()
     }
 
     /// Returns true if whatever conflicts with `other` conflicts with this, too, and comes before it or after it.
     pub fn covers(&self, other: &Self, in_one_iteration: bool) -> bool {
+        let place = self.place;
         self.writes
             && self.orders_earlier()
-            && self.root == other.root
-            && self.slice == other.slice
-            && (self.slot.is_none() || in_one_iteration && self.slot == other.slot)
-            && self.bytes == other.bytes
+            && place.in_any_iteration() == other.place.in_any_iteration()
+            && (!place.has_slot() || in_one_iteration && place == other.place)
     }
 }
 
@@ -179,16 +153,6 @@ impl Access<'_> {
     pub fn orders_earlier(&self) -> bool {
         self.timing != Timing::Completed
     }
-}
-
-/// The bytes of its buffer that `memory` shows, if a view on the way is at a constant offset.
-fn bytes(memory: Value<'_>) -> Option<(u64, u64)> {
-    if is_left(memory) {
-        return None;
-    }
-    // Of several, the one next to the buffer.
-    let view = chain(memory).filter(|op| op.is(memref::VIEW)).last()?;
-    ByteView::of(view).map(|view| (view.start, view.end))
 }
 
 /// What `op` does, with all that is nested in it.

@@ -89,9 +89,9 @@ pub(super) fn components<'c>(effects: &[Effects<'c>]) -> (FxHashMap<Root<'c>, us
     let mut component_of = FxHashMap::default();
     let mut roots: Vec<Root> = Vec::new();
     for access in effects.iter().flat_map(|effects| &effects.accesses) {
-        if let std::collections::hash_map::Entry::Vacant(entry) = component_of.entry(access.root) {
+        if let std::collections::hash_map::Entry::Vacant(entry) = component_of.entry(access.place.root) {
             entry.insert(0);
-            roots.push(access.root);
+            roots.push(access.place.root);
         }
     }
     if roots.len() > MOST_ROOTS {
@@ -146,7 +146,7 @@ impl<'a, 'c> Scan<'a, 'c> {
                 access,
                 is_met: false,
             };
-            let component = &mut self.components[self.component_of[&access.root]];
+            let component = &mut self.components[self.component_of[&access.place.root]];
             if access.writes {
                 component.writes.push(past);
             } else {
@@ -189,7 +189,7 @@ impl<'a, 'c> Scan<'a, 'c> {
     fn meet(&mut self, position: usize, access: &Access<'c>) -> bool {
         let number = self.ops.len();
         let in_one_iteration = |a: usize, b: usize| a / number == b / number;
-        let component = &mut self.components[self.component_of[&access.root]];
+        let component = &mut self.components[self.component_of[&access.place.root]];
         let (mut reads, mut writes) = (component.reads.len(), component.writes.len());
         if !access.writes {
             reads = 0;

@@ -245,7 +245,7 @@ fn check_in_regions<'c>(ops: &[Op<'c>], engines: &mut Engines<'c>) -> Result<(),
     let mut on_engines: Vec<Access> = Vec::new();
     for op in ops.iter().filter(|op| engines.of(**op).is_some()) {
         let accesses = effects(*op).accesses.into_iter().map(Access::to_all);
-        on_engines.extend(accesses.filter(|access| seen.insert((access.root, access.writes))));
+        on_engines.extend(accesses.filter(|access| seen.insert((access.place.root, access.writes))));
     }
     for op in ops {
         let is_leaf = op.num_regions() == 0 && !op.is_terminator();

@@ -13,6 +13,7 @@ use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
 use async_verify::mbarriers;
+use async_verify::orders;
 use async_verify::pipeline;
 use async_verify::references::{self, Conventions};
 use async_verify::roles;
@@ -250,6 +251,19 @@ pub(crate) fn check_roles<'c>(before: Op<'c>, function: Op<'c>) -> Result<(), Pa
     });
     before.erase();
     checked
+}
+
+/// Checks that blocks have the operations that they had `before`, in an order that keeps what has to be kept. `in_threads` is true if they
+/// are what threads of a GPU execute.
+pub(crate) fn check_order<'c>(before: &orders::Before<'c>, in_threads: bool) -> Result<(), PassError<'c>> {
+    before.check(in_threads).map_err(|fault| {
+        let message = format!("{}, says the check of what was written", fault.what);
+        let mut error = PassError::new(fault.op, message);
+        if let Some(earlier) = fault.earlier {
+            error = error.note(earlier, "this one");
+        }
+        advise(error, fault.op)
+    })
 }
 
 /// Says what to do about `error`, the check's at `op`, and has the input kept.

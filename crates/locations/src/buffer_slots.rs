@@ -3,14 +3,14 @@
 //!
 //! Both are taken in the same iteration, since an index has another value in the next one.
 
-use crate::analysis::buffer_slices::{FirstIndex, base_and_first_index};
-use crate::analysis::integers::{bits_of, has_headroom, is_wide};
+use crate::buffer_slices::{FirstIndex, base_and_first_index};
+use crate::integers::{bits_of, has_headroom, is_wide};
 use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::names::{arith, gpu, scf};
 
 /// An index: a value plus a constant, perhaps modulo another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BufferSlot<'c> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BufferSlot<'c> {
     value: Value<'c>,
     constant: i64,
     modulus: Option<i64>,
@@ -21,6 +21,7 @@ const MOST_ADDITIONS: usize = 16;
 
 impl<'c> BufferSlot<'c> {
     /// The slot that the access of `op` to `memory`, an operand, is bound to.
+    #[must_use]
     pub fn of_operand(op: Op<'c>, memory: Value<'c>) -> Option<Self> {
         match base_and_first_index(op, memory).1? {
             FirstIndex::Constant(_) => None,
@@ -86,6 +87,7 @@ impl<'c> BufferSlot<'c> {
     }
 
     /// Returns true if the two are different at any one time.
+    #[must_use]
     pub fn differs(self, other: Self) -> bool {
         let difference = i128::from(self.constant) - i128::from(other.constant);
         let is_zero = match self.modulus {
