@@ -24,7 +24,7 @@ fn has_to_stay(number: usize, earlier: &Step, later: &Step, table: u64) -> bool 
             && step.accesses.iter().all(|access| access.timing == Timing::Issued)
     };
     let is_fenced = match (earlier.fence, later.fence) {
-        (Fence::All, _) | (Fence::Barrier, _) => does_any(later),
+        (Fence::All | Fence::Barrier, _) => does_any(later),
         (_, Fence::All) => does_any(earlier),
         (_, Fence::Barrier) => does_any(earlier) && !only_copies(earlier),
         (Fence::None, Fence::None) => false,
