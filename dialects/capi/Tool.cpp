@@ -18,6 +18,7 @@
 #include "test/TestDialect.h"
 #endif
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/Async/IR/Async.h"
@@ -32,9 +33,11 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Reducer/Passes.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/ParseUtilities.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -146,21 +149,41 @@ static LogicalResult runDriver(raw_ostream &output,
 static void writeReproducer(std::unique_ptr<llvm::MemoryBuffer> input,
                             DialectRegistry &registry,
                             const MlirOptMainConfig &config) {
+  std::string text = input->getBuffer().str();
   MLIRContext context(registry);
+  context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
   context.getDiagEngine().registerHandler([](Diagnostic &) {});
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
-  OwningOpRef<Operation *> op =
-      parseSourceFile(sources, ParserConfig(&context));
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(input), llvm::SMLoc());
+  OwningOpRef<Operation *> op = parseSourceFileForTool(
+      sources, ParserConfig(&context), !config.shouldUseExplicitModule());
   if (!op)
     return;
   PassManager passes(&context, (*op)->getName().getStringRef());
   llvm::SmallString<128> path;
+  int file = -1;
   if (failed(config.setupPassPipeline(passes)) ||
-      llvm::sys::fs::createTemporaryFile("async-opt-reproducer", "mlir", path))
+      llvm::sys::fs::createTemporaryFile("async-opt-reproducer", "mlir", file,
+                                         path))
     return;
-  makeReproducer(passes.getOpAnchorName(), passes.getPasses(), *op, path,
-                 /*disableThreads=*/false, config.shouldVerifyPasses());
+  llvm::raw_fd_ostream os(file, /*shouldClose=*/true);
+  if (isBytecode(llvm::MemoryBufferRef(text, "")) ||
+      StringRef(text).contains("{-#")) {
+    os.close();
+    makeReproducer(passes.getOpAnchorName(), passes.getPasses(), *op, path,
+                   /*disableThreads=*/false, config.shouldVerifyPasses());
+  } else {
+    // As it was: not all that upstream prints can be parsed.
+    std::string pipeline;
+    llvm::raw_string_ostream stream(pipeline);
+    passes.printAsTextualPipeline(stream);
+    os << text << "\n{-#\n  external_resources: {\n    mlir_reproducer: {\n"
+       << "      pipeline: \"";
+    llvm::printEscapedString(pipeline, os);
+    os << "\",\n      disable_threading: false,\n      verify_each: "
+       << (config.shouldVerifyPasses() ? "true" : "false")
+       << "\n    }\n  }\n#-}\n";
+  }
   llvm::errs() << path << ": note: input and options are kept here; "
                << "'async-opt --run-reproducer' runs it again\n";
 }
