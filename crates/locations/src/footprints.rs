@@ -38,6 +38,18 @@ pub enum BufferKey<'c> {
     Foreign,
 }
 
+impl<'c> BufferKey<'c> {
+    /// That of the buffer `base`, which is no view. Of one that is not known, it is the value.
+    #[must_use]
+    pub fn of(base: Value<'c>) -> Self {
+        match buffer_origin(base) {
+            BufferOrigin::Global(name) => Self::Global(name),
+            BufferOrigin::Dynamic => Self::Dynamic,
+            _ => Self::Value(base),
+        }
+    }
+}
+
 /// The buffers of the workgroup, and what is accessed of them.
 pub struct Footprints<'c> {
     /// What values are.
@@ -427,14 +439,7 @@ fn positions(whole: i64, size: i64, step: i64) -> i64 {
 
 /// What makes the buffer `base`, which is no view, different from others, if it is known which it is.
 fn key(base: Value<'_>) -> Option<BufferKey<'_>> {
-    match buffer_origin(base) {
-        BufferOrigin::Allocation | BufferOrigin::Attribution(_) | BufferOrigin::Argument(_) => {
-            Some(BufferKey::Value(base))
-        }
-        BufferOrigin::Global(name) => Some(BufferKey::Global(name)),
-        BufferOrigin::Dynamic => Some(BufferKey::Dynamic),
-        BufferOrigin::Unknown => None,
-    }
+    (!matches!(buffer_origin(base), BufferOrigin::Unknown)).then(|| BufferKey::of(base))
 }
 
 /// Returns true if `memory` is of the workgroup.

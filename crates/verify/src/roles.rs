@@ -83,22 +83,11 @@ struct Comparison<'a, 'c> {
 impl<'c> Comparison<'_, 'c> {
     /// Compares the regions of two operations; returns false if they don't have as many blocks with as many arguments.
     fn regions(&mut self, before: Op<'c>, after: Op<'c>) -> Result<bool, Difference<'c>> {
-        let blocks = [before, after].map(|op| {
-            let regions: Vec<Vec<Block>> = op.regions().map(Region::blocks).collect();
-            regions
-        });
-        let [old, new] = &blocks;
-        let sizes = blocks.each_ref().map(|regions| regions.iter().map(Vec::len));
-        let [old_sizes, new_sizes] = sizes;
-        if !old_sizes.eq(new_sizes) {
+        let [old, new] = [before, after].map(|op| op.regions().map(Region::blocks).collect::<Vec<_>>());
+        if !old.iter().map(Vec::len).eq(new.iter().map(Vec::len)) {
             return Ok(false);
         }
-        let pairs: Vec<(Block, Block)> = old
-            .iter()
-            .flatten()
-            .copied()
-            .zip(new.iter().flatten().copied())
-            .collect();
+        let pairs: Vec<(Block, Block)> = old.into_iter().flatten().zip(new.into_iter().flatten()).collect();
         for (old, new) in &pairs {
             if !old.args().map(Value::ty).eq(new.args().map(Value::ty)) {
                 return Ok(false);

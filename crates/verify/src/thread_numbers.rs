@@ -3,7 +3,7 @@
 use async_locations::integers::Computation;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{attr, gpu};
+use async_mlir::names::{attr, gpu, nvvm};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ pub(crate) struct ThreadNumbers<'c> {
 
 impl<'c> ThreadNumbers<'c> {
     /// How deep an expression may be.
-    const DEPTH: usize = 32;
+    const DEPTH: usize = 64;
 
     /// Nothing is computed yet; `None` if the blocks of `function` are not known to be of whole warps, in one dimension.
     pub fn new(function: Op<'c>) -> Option<Self> {
@@ -78,6 +78,7 @@ impl<'c> ThreadNumbers<'c> {
             gpu::THREAD_ID if op.attr(attr::DIMENSION) == Some(Dimension::X.attribute(op.context())) => {
                 return Some(threads.collect());
             }
+            nvvm::READ_PTX_SREG_TID_X => return Some(threads.collect()),
             gpu::SUBGROUP_ID => return Some(threads.map(|thread| thread / 32).collect()),
             _ => {}
         }

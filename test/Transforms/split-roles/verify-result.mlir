@@ -86,4 +86,31 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // The number of a thread may be read from its register, too.
+  //
+  // CHECK-LABEL: gpu.func @special_register
+  // CHECK: scf.if
+  // CHECK-NEXT: memref.store %arg0
+  // CHECK-NEXT: memref.store %arg0
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: memref.store %arg1
+  // CHECK: gpu.return
+  gpu.func @special_register(%v: f32, %w: f32, %out: memref<64xf32>) kernel
+      attributes {gpux.roles, known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : i32
+    %thread = nvvm.read.ptx.sreg.tid.x : i32
+    %first = arith.cmpi ult, %thread, %c32 : i32
+    scf.if %first {
+      memref.store %v, %out[%c0] : memref<64xf32>
+    } else {
+      memref.store %w, %out[%c1] : memref<64xf32>
+    }
+    scf.if %first {
+      memref.store %v, %out[%c1] : memref<64xf32>
+    }
+    gpu.return
+  }
 }

@@ -144,7 +144,7 @@ impl<'c> Accesses<'c> {
                 self.fences.push(fence);
                 continue;
             }
-            let key = buffer_key(base);
+            let key = BufferKey::of(base);
             let next = self.buffers.len();
             let number = *self.numbers.entry(key).or_insert(next);
             if number == next {
@@ -196,18 +196,9 @@ pub(super) fn is_local(buffer: Value<'_>) -> bool {
     }
 }
 
-/// What makes the buffer `base` different from others: that it is not the same value, or not the same global.
-fn buffer_key(base: Value<'_>) -> BufferKey<'_> {
-    match buffer_origin(base) {
-        BufferOrigin::Global(name) => BufferKey::Global(name),
-        BufferOrigin::Dynamic => BufferKey::Dynamic,
-        _ => BufferKey::Value(base),
-    }
-}
-
 /// Returns true if `one` and `other`, neither of them a view, are the same buffer.
 pub(super) fn is_same_buffer(one: Value<'_>, other: Value<'_>) -> bool {
-    buffer_key(one) == buffer_key(other)
+    BufferKey::of(one) == BufferKey::of(other)
 }
 
 /// Returns true if `op` orders accesses of threads, or waits for asynchronous ones, by an mbarrier that somebody uses by hand.

@@ -6,7 +6,7 @@ use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_locations::footprints::{BufferKey, Footprints, Mask};
-use async_locations::memory::{self, BufferOrigin, Effect, Effects, buffer_origin, effects, is_descriptor};
+use async_locations::memory::{self, Effect, Effects, effects, is_descriptor};
 use async_locations::views::{base, view_source};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{block_size, is_barrier};
@@ -188,7 +188,7 @@ impl<'a, 'c> Reader<'a, 'c> {
                     ends: self.ends(outer, op, effect.access),
                 };
                 let next = self.buffers.len();
-                let number = *self.numbers.entry(key(root)).or_insert(next);
+                let number = *self.numbers.entry(BufferKey::of(root)).or_insert(next);
                 if number == next {
                     self.buffers.push(Vec::new());
                 }
@@ -284,13 +284,4 @@ fn conditions<'c>(outer: Op<'c>, op: Op<'c>) -> Conditions<'c> {
         inner = parent;
     }
     conditions
-}
-
-/// What makes the buffer `root` different from others.
-fn key(root: Value<'_>) -> BufferKey<'_> {
-    match buffer_origin(root) {
-        BufferOrigin::Global(name) => BufferKey::Global(name),
-        BufferOrigin::Dynamic => BufferKey::Dynamic,
-        _ => BufferKey::Value(root),
-    }
 }
