@@ -143,6 +143,17 @@ class Tool:
         seconds = [self.seconds(text, name) for name in self.passes]
         return sum(seconds), usage.ru_maxrss / 1024, seconds[-1]
 
+    def check_share(self, program, repetitions):
+        """Returns the percentage by which the check of what was written makes the first pass that counts longer."""
+        unchecked = self.pipeline.replace(self.passes[0], f"{self.passes[0]}{{verify-result=false}}")
+
+        def measure(side):
+            text, _ = self.run([program, (unchecked, self.pipeline)[side], "--mlir-timing", "-o", os.devnull])
+            return self.seconds(text, self.passes[0])
+
+        without, with_check = map(middle, alternate(measure, repetitions))
+        return 100 * (with_check / without - 1)
+
     def seconds(self, timing, name):
         """The wall time of the pass `name`: with threads there is a column of user time before it."""
         for line in timing.splitlines():
@@ -172,7 +183,7 @@ class Tool:
 
 
 def tools(arguments):
-    ours = "--pass-pipeline=builtin.module(func.func(gpux-tokens-to-groups),gpux-to-nvvm)"
+    ours = f"--pass-pipeline=builtin.module(func.func({OUR_PASSES[0]}),gpux-to-nvvm)"
     theirs = "--pass-pipeline=builtin.module(convert-nvgpu-to-nvvm)"
     return (
         Tool("async-opt", arguments.async_opt, Tokens(), ours, OUR_PASSES),
@@ -197,7 +208,7 @@ def middle(values):
 
 
 def measure_shape(pair, shape, sizes, repetitions, folder):
-    """Returns rows of size, both times, their ratio, both peaks, the seconds of our last pass and the runs."""
+    """Returns rows of size, both times, their ratio, both peaks, the seconds of our last pass, the share of the check and the runs."""
     rows = []
     for size in sizes:
         programs = [folder / f"{tool.name}.mlir" for tool in pair]
@@ -212,7 +223,8 @@ def measure_shape(pair, shape, sizes, repetitions, folder):
         ratio = seconds[0] / seconds[1]
         memory = [statistics.median(run[1] for run in side) for side in (ours, theirs)]
         lowering = middle(run[2] for run in ours)
-        rows.append((size, *seconds, ratio, *memory, lowering, times))
+        checks = pair[0].check_share(programs[0], times)
+        rows.append((size, *seconds, ratio, *memory, lowering, checks, times))
         note = f"{shape}, {size} copies: {seconds[0]:.3f} s to {seconds[1]:.3f} s, ratio {ratio:.2f}"
         print(note, file=sys.stderr, flush=True)
     return rows
@@ -296,12 +308,13 @@ def growth(rows, column):
 
 
 def format_shape(shape, rows):
-    header = ["copies", "async-opt", "of it lowering", "mlir-opt", "ratio", "growth", "mlir-opt's", "peak", "mlir-opt's", "ratio", "runs"]
+    header = ["copies", "async-opt", "of it lowering", "check", "mlir-opt", "ratio", "growth", "mlir-opt's", "peak", "mlir-opt's", "ratio", "runs"]
     cells = [
         [
             f"{size:,}".replace(",", " "),
             f"{ours:.4f} s",
             f"{lowering:.4f} s",
+            f"{checks:.0f} %",
             f"{theirs:.4f} s",
             f"**{ratio:.2f}**",
             ours_growth,
@@ -311,7 +324,7 @@ def format_shape(shape, rows):
             f"{ours_memory / theirs_memory:.2f}",
             str(times),
         ]
-        for (size, ours, theirs, ratio, ours_memory, theirs_memory, lowering, times), ours_growth, theirs_growth in zip(
+        for (size, ours, theirs, ratio, ours_memory, theirs_memory, lowering, checks, times), ours_growth, theirs_growth in zip(
             rows, growth(rows, 1), growth(rows, 2)
         )
     ]

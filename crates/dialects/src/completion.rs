@@ -202,32 +202,32 @@ pub struct Group<'c> {
 /// The operations from `first` to the end of its block, in order, that have a queue, regions, or operands or results of the type `token`. They
 /// are found many at a time, since most are passed over.
 pub fn group_ops<'c>(first: Option<Op<'c>>, token: Type<'c>) -> impl Iterator<Item = GroupOp<'c>> {
-    const AT_A_TIME: usize = 32;
+    const AT_A_TIME: usize = 16;
     let mut next = first;
-    let mut found = Vec::<ffi::AsyncOptGroupOp>::new().into_iter();
+    let mut found = [const { MaybeUninit::<ffi::AsyncOptGroupOp>::uninit() }; AT_A_TIME];
+    let mut places = 0..0;
     std::iter::from_fn(move || {
-        if let Some(raw) = found.next() {
-            return Some(GroupOp::from_raw(&raw));
+        if places.is_empty() {
+            let mut rest = MaybeUninit::uninit();
+            // SAFETY: a live operation and a live type of its context, and room for as many answers as are asked for. What is not null
+            // is a live operation.
+            unsafe {
+                let n = ffi::asyncOptFindGroupOps(
+                    next?.to_raw(),
+                    token.to_raw(),
+                    AT_A_TIME.cast_signed(),
+                    found.as_mut_ptr().cast(),
+                    rest.as_mut_ptr(),
+                );
+                let rest = rest.assume_init();
+                next = (!rest.ptr.is_null()).then(|| Op::from_raw(rest));
+                places = 0..n.unsigned_abs();
+            }
         }
-        let mut raw: Vec<ffi::AsyncOptGroupOp> = Vec::with_capacity(AT_A_TIME);
-        let mut rest = MaybeUninit::uninit();
-        // SAFETY: a live operation and a live type of its context, and room for as many answers as are asked for. That many are there
-        // afterwards; what is not null is a live operation or a value of one.
-        next = unsafe {
-            let size = AT_A_TIME.cast_signed();
-            let n = ffi::asyncOptFindGroupOps(
-                next?.to_raw(),
-                token.to_raw(),
-                size,
-                raw.as_mut_ptr(),
-                rest.as_mut_ptr(),
-            );
-            raw.set_len(n.unsigned_abs());
-            let rest = rest.assume_init();
-            (!rest.ptr.is_null()).then(|| Op::from_raw(rest))
-        };
-        found = raw.into_iter();
-        found.next().map(|raw| GroupOp::from_raw(&raw))
+        // SAFETY: so many answers are there.
+        places
+            .next()
+            .map(|place| GroupOp::from_raw(unsafe { found[place].assume_init_ref() }))
     })
 }
 

@@ -5,7 +5,9 @@
 //! bind their arguments to values that are not known.
 
 use super::uniformity::runs_for_some_threads;
-use async_mlir::control_flow::{self, EdgeTarget, branch_edges, entry_edges, region_exit_edges};
+use async_mlir::control_flow::{
+    self, Bindings, EdgeTarget, Edges, branch_edges, entry_edges, region_exit_edges,
+};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::gpu;
 use rustc_hash::FxHashSet;
@@ -29,7 +31,7 @@ pub struct Edge<'c> {
     pub possible: bool,
     /// The values handed over and what they are bound to: block arguments, or results. Nothing is known of what others
     /// are bound to.
-    pub bindings: Vec<(Value<'c>, Value<'c>)>,
+    pub bindings: Bindings<'c>,
 }
 
 /// The control flow of the regions of one operation.
@@ -184,7 +186,7 @@ pub fn unbound_operands<'c>(op: Op<'c>, edges: &[Edge<'c>]) -> Vec<usize> {
 }
 
 /// Edges between the regions of `op`, which lead to their first blocks.
-fn to_blocks<'c>(op: Op<'c>, edges: Vec<control_flow::Edge<'c>>) -> Vec<Edge<'c>> {
+fn to_blocks<'c>(op: Op<'c>, edges: Edges<'c>) -> Vec<Edge<'c>> {
     let edges = edges.into_iter();
     edges
         .map(|edge| edge_to(|i| op.region(i).first(), edge))
@@ -208,7 +210,7 @@ fn blind(to: Target) -> Edge {
     Edge {
         to,
         possible: true,
-        bindings: Vec::new(),
+        bindings: Bindings::new(),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
 };
 use melior::ir::{Type, TypeLike};
 use mlir_sys::MlirValue;
+use smallvec::SmallVec;
 use std::{ffi::c_void, slice};
 
 /// A transfer of control between the regions of an operation, or to a successor block.
@@ -19,8 +20,14 @@ pub struct Edge<'c> {
     /// False if constants rule it out.
     pub possible: bool,
     /// The values handed over and what they are bound to: block arguments, or results.
-    pub bindings: Vec<(Value<'c>, Value<'c>)>,
+    pub bindings: Bindings<'c>,
 }
+
+/// Values, and what they are bound to.
+pub type Bindings<'c> = SmallVec<[(Value<'c>, Value<'c>); 2]>;
+
+/// Edges, of which there are few.
+pub type Edges<'c> = SmallVec<[Edge<'c>; 2]>;
 
 /// Where an [`Edge`] leads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,23 +40,18 @@ pub enum EdgeTarget {
 
 /// The edges on which `op` is entered, or `None` if the control flow of its regions is not known.
 #[must_use]
-pub fn entry_edges(op: Op<'_>) -> Option<Vec<Edge<'_>>> {
-    let mut edges = Vec::new();
-    // SAFETY: a live operation, whose interface is checked first; the callback gets the pointer to `edges`.
-    unsafe {
-        if !ffi::asyncOptIsRegionBranch(op.to_raw()) {
-            return None;
-        }
-        ffi::asyncOptForEachEntry(op.to_raw(), Some(collect), (&raw mut edges).cast());
-    }
-    Some(edges)
+pub fn entry_edges(op: Op<'_>) -> Option<Edges<'_>> {
+    let mut edges = Edges::new();
+    // SAFETY: a live operation; the callback gets the pointer to `edges`.
+    let known = unsafe { ffi::asyncOptForEachEntry(op.to_raw(), Some(collect), (&raw mut edges).cast()) };
+    known.then_some(edges)
 }
 
 /// The edges from `terminator` to other regions and after the parent; `None` if they are not known, or control flow
 /// through the parent's regions is not.
 #[must_use]
-pub fn region_exit_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
-    let mut edges = Vec::new();
+pub fn region_exit_edges(terminator: Op<'_>) -> Option<Edges<'_>> {
+    let mut edges = Edges::new();
     // SAFETY: a live operation; the callback gets the pointer to `edges`.
     let known = unsafe {
         ffi::asyncOptForEachRegionExit(terminator.to_raw(), Some(collect), (&raw mut edges).cast())
@@ -59,8 +61,8 @@ pub fn region_exit_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
 
 /// The edges from `terminator` to its successor blocks; `None` if it has successors whose edges are not known.
 #[must_use]
-pub fn branch_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
-    let mut edges = Vec::new();
+pub fn branch_edges(terminator: Op<'_>) -> Option<Edges<'_>> {
+    let mut edges = Edges::new();
     // SAFETY: a live operation; the callback gets the pointer to `edges`.
     let known =
         unsafe { ffi::asyncOptForEachBranch(terminator.to_raw(), Some(collect), (&raw mut edges).cast()) };
@@ -110,7 +112,7 @@ unsafe extern "C" fn collect(
     data: *mut c_void,
 ) {
     let n = n.unsigned_abs();
-    // SAFETY: the functions above pass a vector of edges; the arrays hold `n` live values, and may be null if `n` is 0.
+    // SAFETY: the functions above pass a list of edges; the arrays hold `n` live values, and may be null if `n` is 0.
     let (edges, from, to) = unsafe {
         let values = |values: *const MlirValue| {
             if n == 0 {
@@ -119,7 +121,7 @@ unsafe extern "C" fn collect(
                 slice::from_raw_parts(values, n)
             }
         };
-        (&mut *data.cast::<Vec<Edge>>(), values(from), values(to))
+        (&mut *data.cast::<Edges>(), values(from), values(to))
     };
     // SAFETY: live values of the operation's context.
     let value = |raw: &MlirValue| unsafe { Value::from_raw(*raw) };

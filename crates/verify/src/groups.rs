@@ -29,6 +29,6 @@ pub use code::Code;
 pub use compare::{Difference, compare};
 pub use exact::{Inexact, check_exact};
 pub use infer::infer;
-pub use needed::superfluous_waits;
+pub use needed::check_and_find_superfluous;
 pub use recheck::{Fault, Verified, operation_of_queue, path_of, recheck};
 pub use record::Record;

@@ -5,7 +5,7 @@ mod flatten;
 #[path = "../../tokenflow/tests/oracle/mod.rs"]
 mod oracle;
 
-use async_verify::groups::{check, infer, superfluous_waits};
+use async_verify::groups::{check, check_and_find_superfluous, infer};
 use flatten::{flatten, flatten_with_waits};
 use oracle::blocks::text;
 use oracle::execute::Emitted;
@@ -47,7 +47,8 @@ fn agrees(program: &Program, emitted: &[Emitted]) -> Result<bool, TestCaseError>
 /// The waits that are said to be superfluous are those whose number could be larger, for all executions.
 fn agrees_on_needs(program: &Program, emitted: &[Emitted]) -> Result<(), TestCaseError> {
     let (code, waits) = flatten_with_waits(program, emitted);
-    let superfluous = superfluous_waits(&code, &infer(&code), |_| MOST, usize::MAX);
+    let superfluous = check_and_find_superfluous(&code, &infer(&code), |_| MOST, usize::MAX);
+    let superfluous = superfluous.expect("what is sound is accepted");
     let superfluous: BTreeSet<_> = superfluous
         .iter()
         .filter_map(|place| waits.get(place))

@@ -25,6 +25,11 @@ static SmallVector<Attribute> getConstantOperands(Operation *op) {
   SmallVector<Attribute> constants;
   for (Value operand : op->getOperands()) {
     Attribute constant;
+    // Conditions and bounds are integers.
+    if (!operand.getType().isIntOrIndex()) {
+      constants.push_back(constant);
+      continue;
+    }
     // Most constants are of one kind, which need not be folded.
     if (auto known = operand.getDefiningOp<arith::ConstantOp>())
       constant = known.getValue();
@@ -55,17 +60,15 @@ static intptr_t getTarget(RegionSuccessor successor) {
 static bool contains(ArrayRef<RegionSuccessor> successors,
                      RegionSuccessor successor) {
   return llvm::any_of(successors, [&](RegionSuccessor other) {
-    return getTarget(other) == getTarget(successor);
+    return other.getSuccessor() == successor.getSuccessor();
   });
 }
 
-bool asyncOptIsRegionBranch(MlirOperation op) {
-  return isa<RegionBranchOpInterface>(unwrap(op));
-}
-
-void asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
+bool asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
                           void *userData) {
-  auto branch = cast<RegionBranchOpInterface>(unwrap(op));
+  auto branch = dyn_cast<RegionBranchOpInterface>(unwrap(op));
+  if (!branch)
+    return false;
   SmallVector<RegionSuccessor> all, possible;
   branch.getSuccessorRegions(RegionBranchPoint::parent(), all);
   branch.getEntrySuccessorRegions(getConstantOperands(branch), possible);
@@ -77,11 +80,12 @@ void asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
   // A body that is never run is not entered, but has its arguments.
   auto loop = dyn_cast<LoopLikeOpInterface>(unwrap(op));
   if (!loop)
-    return;
+    return true;
   for (Region *region : loop.getLoopRegions())
     if (!region->empty() && !contains(all, RegionSuccessor(region)))
       call(callback, userData, region->getRegionNumber(), /*possible=*/false,
            loop.getInits(), loop.getRegionIterArgs());
+  return true;
 }
 
 bool asyncOptForEachRegionExit(MlirOperation terminator,

@@ -13,7 +13,8 @@ use super::warps::warps_of_arm;
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::names::{async_, gpux_attr};
 use async_dialects::types::is_token;
-use async_mlir::control_flow::constant_trip_count;
+
+use async_mlir::control_flow::{Bindings, constant_trip_count};
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::memory_effects::memory_effects;
@@ -55,7 +56,7 @@ pub fn read<'c>(function: Op<'c>, views: &BufferViews<'c>) -> BufferFlow<'c> {
         let entry = entry.map(|block| IrEdge {
             to: Target::Block(block),
             possible: true,
-            bindings: Vec::new(),
+            bindings: Bindings::new(),
         });
         reader.regions(start, &flow, &Vec::from_iter(entry));
     }

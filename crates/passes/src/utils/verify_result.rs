@@ -11,7 +11,7 @@ use async_mlir::pipeline::PipelineOptions;
 use async_verify::barriers;
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
-use async_verify::groups::{Certificate, Record, check, infer, path_of, superfluous_waits};
+use async_verify::groups::{Certificate, Record, Refusal, check, check_and_find_superfluous, infer, path_of};
 use async_verify::mbarriers;
 use async_verify::orders;
 use async_verify::pipeline;
@@ -50,35 +50,32 @@ pub(crate) fn check_awaits<'c>(
         token: token(function.context()),
         role: &|_| WaitRole::Wait,
     };
-    let (reading, certificate) = check_groups(function, vocabulary)?;
+    let (reading, certificate, superfluous) = check_groups(function, vocabulary, |reading, certificate| {
+        if waits.is_empty() {
+            return check(&reading.code, certificate).map(|()| Vec::new());
+        }
+        let limit = |fifo| {
+            reading
+                .queue(fifo)
+                .map_or(0, |queue| u32::from(queue.max_pending()))
+        };
+        check_and_find_superfluous(&reading.code, certificate, limit, TRIALS)
+    })?;
     if reading.code.instrs.is_empty() {
         return Ok(());
     }
-    remark_on_superfluous(&reading, &certificate, waits);
+    for place in superfluous {
+        if let Some(op) = reading.wait_at(place).filter(|op| waits.contains(op)) {
+            let message = "waits for more than its await needs: with one group more in flight, the awaited operations would still be complete";
+            Diagnostic::remark(op.location(), message).emit();
+        }
+    }
     if file.is_empty() {
         return Ok(());
     }
     let text = Text::new(function);
     let record = Record::new(pass, path_of(function), &reading, &certificate, &text);
     certificates::write(file, &record, function)
-}
-
-/// Remarks on those of `waits` that could leave one group more in flight.
-fn remark_on_superfluous<'c>(reading: &Reading<'c>, certificate: &Certificate, waits: &[Op<'c>]) {
-    if waits.is_empty() {
-        return;
-    }
-    let limit = |fifo| {
-        reading
-            .queue(fifo)
-            .map_or(0, |queue| u32::from(queue.max_pending()))
-    };
-    for place in superfluous_waits(&reading.code, certificate, limit, TRIALS) {
-        if let Some(op) = reading.wait_at(place).filter(|op| waits.contains(op)) {
-            let message = "waits for more than its await needs: with one group more in flight, the awaited operations would still be complete";
-            Diagnostic::remark(op.location(), message).emit();
-        }
-    }
 }
 
 /// The same for `nvgpu`'s tokens and waits, which are what `role` says.
@@ -90,7 +87,8 @@ pub(crate) fn check_nvgpu_waits<'c>(
         token: copy_token(function.context()),
         role,
     };
-    check_groups(function, vocabulary).map(|_| ())
+    let judge = |reading: &Reading, certificate: &Certificate| check(&reading.code, certificate);
+    check_groups(function, vocabulary, judge).map(|_| ())
 }
 
 /// Checks that every phase of the mbarriers that `rings` create is waited for as it should be in `function`, where each of `loads`, which are
@@ -148,17 +146,20 @@ fn pipeline_error(failure: pipeline::Failure<'_>) -> PassError<'_> {
     advise(error, failure.op)
 }
 
-fn check_groups<'c>(
+/// Checks the groups of `function` with `judge`; returns what this returns, with what it was asked about.
+fn check_groups<'c, T: Default>(
     function: Op<'c>,
     vocabulary: Vocabulary<'_, 'c>,
-) -> Result<(Reading<'c>, Certificate), PassError<'c>> {
+    judge: impl FnOnce(&Reading<'c>, &Certificate) -> Result<T, Refusal>,
+) -> Result<(Reading<'c>, Certificate, T), PassError<'c>> {
     let reading = read(function, vocabulary);
     let certificate = infer(&reading.code);
     if reading.code.blocks.is_empty() {
-        return Ok((reading, certificate));
+        return Ok((reading, certificate, T::default()));
     }
-    let Err(refusal) = check(&reading.code, &certificate) else {
-        return Ok((reading, certificate));
+    let refusal = match judge(&reading, &certificate) {
+        Ok(judged) => return Ok((reading, certificate, judged)),
+        Err(refusal) => refusal,
     };
     let node = certificate.nodes.get(refusal.node.0 as usize);
     let place = match refusal.fault {

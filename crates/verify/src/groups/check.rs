@@ -4,7 +4,7 @@
 //! of it is in flight. Tests compare the two. Cost: the size of code and certificate.
 
 use super::certificate::{Age, Certificate, Iterations, Node, NodeId};
-use super::code::{Code, Edge, EdgeKind, Fifo, Loop, Token};
+use super::code::{Block, Code, Edge, EdgeKind, Fifo, Instr, Loop, Token};
 use super::state::{InFlight, State};
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -62,6 +62,15 @@ impl fmt::Display for Refusal {
 ///
 /// The first node whose claims do not follow, or whose block awaits what they don't say to be complete.
 pub fn check(code: &Code, certificate: &Certificate) -> Result<(), Refusal> {
+    check_and_visit(code, certificate, |_, _, _| ())
+}
+
+/// The same. `visit` is called before each wait with its block, its place among all instructions, and what is known there.
+pub(super) fn check_and_visit(
+    code: &Code,
+    certificate: &Certificate,
+    mut visit: impl FnMut(&Block, usize, &State),
+) -> Result<(), Refusal> {
     let refusal = |node, fault| Refusal {
         node: NodeId(node),
         fault,
@@ -73,14 +82,21 @@ pub fn check(code: &Code, certificate: &Certificate) -> Result<(), Refusal> {
                 && entry.claims.of(&certificate.claims).is_empty() => {}
         _ => return Err(refusal(0, Fault::Entry)),
     }
-    let mut state = State::new(code, &certificate.claims);
+    let mut state = State::new(code, certificate);
     for (node, number) in certificate.nodes.iter().zip(0..) {
-        check_node(code, certificate, node, &mut state).map_err(|fault| refusal(number, fault))?;
+        check_node(code, certificate, node, &mut state, &mut visit)
+            .map_err(|fault| refusal(number, fault))?;
     }
     Ok(())
 }
 
-fn check_node(code: &Code, certificate: &Certificate, node: &Node, state: &mut State) -> Result<(), Fault> {
+fn check_node(
+    code: &Code,
+    certificate: &Certificate,
+    node: &Node,
+    state: &mut State,
+    visit: &mut impl FnMut(&Block, usize, &State),
+) -> Result<(), Fault> {
     let block = code.block(node.block).ok_or(Fault::Shape)?;
     let edges = block.edges.of(&code.edges);
     let successors = node.successors.of(&certificate.successors);
@@ -90,6 +106,9 @@ fn check_node(code: &Code, certificate: &Certificate, node: &Node, state: &mut S
     state.begin();
     state.claim_all(node.claims.of(&certificate.claims), certificate);
     for (i, instr) in block.instrs.of(&code.instrs).iter().enumerate() {
+        if matches!(instr, Instr::Wait(..)) {
+            visit(block, block.instrs.range().start + i, state);
+        }
         state
             .run(*instr, code)
             .map_err(|in_flight| Fault::Awaited { instr: i, in_flight })?;
@@ -167,9 +186,12 @@ fn counters_follow(node: &Node, edge: &Edge, target: &Node) -> bool {
 fn claims_follow(certificate: &Certificate, state: &State, bound: &Bound, target: &Node) -> bool {
     target.claims.of(&certificate.claims).iter().all(|claim| {
         let claimed = claim.in_flight.of(&certificate.in_flight);
-        let known = state.in_flight(bound.source(claim.token));
-        known.is_some_and(|mut known| {
-            known.all(|(fifo, age)| least_age(claimed, fifo).is_some_and(|least| least <= age))
+        let Some(known) = state.ages(bound.source(claim.token)) else {
+            return false;
+        };
+        let mut known = (0..).map(Fifo).zip(known);
+        known.all(|(fifo, age)| {
+            age.is_none_or(|age| least_age(claimed, fifo).is_some_and(|least| least <= age))
         })
     })
 }

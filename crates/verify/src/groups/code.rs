@@ -29,10 +29,10 @@ impl Span {
     /// All that was added to an array since it had `start` elements.
     #[must_use]
     pub fn since<T>(start: usize, array: &[T]) -> Self {
-        let place = |i: usize| u32::try_from(i).expect("no function has as many operations");
+        let end = u32::try_from(array.len()).expect("no function has as many operations");
         Self {
-            start: place(start),
-            end: place(array.len()),
+            start: u32::try_from(start).unwrap_or(end),
+            end,
         }
     }
 
@@ -130,11 +130,27 @@ impl Code {
     /// One more than the largest token that occurs.
     #[must_use]
     pub fn num_tokens(&self) -> usize {
-        let defined = self.instrs.iter().filter_map(|instr| match instr {
-            Instr::Issue(_, token) | Instr::Join(token, _) => Some(token.0),
-            _ => None,
-        });
-        let all = self.tokens.iter().map(|token| token.0).chain(defined);
-        all.max().map_or(0, |token| token as usize + 1)
+        let mut most = 0;
+        for token in &self.tokens {
+            most = most.max(token.0 as usize + 1);
+        }
+        for instr in &self.instrs {
+            if let Instr::Issue(_, token) | Instr::Join(token, _) = instr {
+                most = most.max(token.0 as usize + 1);
+            }
+        }
+        most
+    }
+
+    /// One more than the largest FIFO that occurs.
+    #[must_use]
+    pub fn num_fifos(&self) -> usize {
+        let mut most = 0;
+        for instr in &self.instrs {
+            if let Instr::Issue(fifo, _) | Instr::Commit(fifo) | Instr::Wait(fifo, _) = instr {
+                most = most.max(usize::from(fifo.0) + 1);
+            }
+        }
+        most
     }
 }

@@ -9,8 +9,8 @@
 
 use super::certificate::{Age, Certificate, Iterations, Node, NodeId, OLDEST};
 use super::check::is_impossible;
-use super::code::{BlockId, Code, Edge, EdgeKind, Fifo, Loop, Token};
-use super::infer::{COMPLETE, Known, OPEN, Steps, UNKNOWN, in_flight};
+use super::code::{Code, Edge, EdgeKind, Fifo, Loop, Token};
+use super::infer::{COMPLETE, Known, OPEN, Steps, UNKNOWN, age, is_unknown};
 use std::fmt;
 
 /// A node whose numbers could be others.
@@ -113,7 +113,7 @@ impl<'a> Exact<'a> {
             if successor != id {
                 let is_first = arrived.row.is_none();
                 let places = self.steps.row(to).len();
-                let row = arrived.row.get_or_insert_with(|| vec![UNKNOWN; places]);
+                let row = arrived.row.get_or_insert_with(|| vec![COMPLETE; places]);
                 self.steps.arrive(edge, to, row, is_first);
             }
         }
@@ -169,8 +169,7 @@ impl<'a> Exact<'a> {
     fn claimed(&self, node: &Node) -> Option<Vec<Known>> {
         let mut claims = self.claims(node).peekable();
         let mut row = Vec::new();
-        for place in self.places(node.block) {
-            let token = self.steps.live.token(place).0;
+        for &token in self.steps.live.tokens(node.block) {
             let Some((_, in_flight)) = claims.next_if(|(claimed, _)| *claimed == token) else {
                 row.extend(std::iter::repeat_n(UNKNOWN, self.steps.fifos));
                 continue;
@@ -188,18 +187,18 @@ impl<'a> Exact<'a> {
     /// Returns true if `node` claims what `row` says, and nothing else.
     fn is_claimed(&self, node: &Node, row: &[Known]) -> bool {
         let mut claims = self.claims(node);
-        let mut operations = Vec::new();
         let mut known = row.chunks_exact(self.steps.fifos);
-        let mut places = self.places(node.block);
-        places.all(|place| {
+        let mut tokens = self.steps.live.tokens(node.block).iter();
+        tokens.all(|token| {
             let known = known.next().unwrap_or_default();
-            !in_flight(known, &mut operations)
-                || claims.next() == Some((self.steps.live.token(place).0, operations.as_slice()))
+            if is_unknown(known) {
+                return true;
+            }
+            let arrived = (0..).map(Fifo).zip(known.iter().map(|known| age(*known)));
+            let arrived = arrived.filter_map(|(fifo, age)| Some((fifo, age?)));
+            let claim = claims.next().filter(|(claimed, _)| claimed == token);
+            claim.is_some_and(|(_, claimed)| arrived.eq(claimed.iter().copied()))
         }) && claims.next().is_none()
-    }
-
-    fn places(&self, block: BlockId) -> std::ops::Range<usize> {
-        self.steps.live.places(block)
     }
 }
 

@@ -50,9 +50,6 @@ pub(super) type Known = u8;
 pub(super) const UNKNOWN: Known = 0;
 /// An operation in flight that is younger than any other.
 pub(super) const OPEN: Known = 1;
-/// One that is older than any wait can tell from older ones.
-#[allow(clippy::cast_possible_truncation)] // It is far from that.
-const OLD: Known = OPEN + OLDEST as Known;
 /// Nothing is in flight.
 pub(super) const COMPLETE: Known = u8::MAX;
 
@@ -62,18 +59,16 @@ pub(super) struct Steps<'a> {
     pub live: Liveness,
     pub fifos: usize,
     state: State,
-    in_flight: Vec<(Fifo, Age)>,
 }
 
 impl<'a> Steps<'a> {
     pub fn new(code: &'a Code) -> Self {
-        let state = State::new(code, &[]);
+        let state = State::new(code, &Certificate::default());
         Self {
             code,
             live: Liveness::new(code),
-            fifos: state.num_fifos().max(1),
+            fifos: state.num_fifos(),
             state,
-            in_flight: Vec::new(),
         }
     }
 
@@ -91,9 +86,10 @@ impl<'a> Steps<'a> {
     pub fn run(&mut self, block: BlockId, row: &[Known]) {
         self.state.begin();
         let known = row.chunks_exact(self.fifos);
-        for (place, known) in self.live.places(block).zip(known) {
-            if in_flight(known, &mut self.in_flight) {
-                self.state.claim(self.live.token(place).0, &self.in_flight);
+        for (&token, known) in self.live.tokens(block).iter().zip(known) {
+            if !is_unknown(known) {
+                self.state
+                    .claim_ages(token, known.iter().map(|known| age(*known)));
             }
         }
         for instr in self.code.blocks[block.0 as usize].instrs.of(&self.code.instrs) {
@@ -102,29 +98,22 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Adds what is known after [`Self::run`] to what is known where `edge` leads; returns true if that changed it. `row` is empty
-    /// where nothing has arrived yet.
+    /// Adds what is known after [`Self::run`] to what is known where `edge` leads; returns true if that changed it. Where nothing has
+    /// arrived yet, `row` says that all is complete.
     pub fn arrive(&self, edge: &Edge, to: BlockId, row: &mut [Known], is_first: bool) -> bool {
         let args = edge.args.of(&self.code.tokens);
         let mut changed = is_first;
-        for (place, known) in self.live.places(to).zip(row.chunks_exact_mut(self.fifos)) {
-            let (token, param) = self.live.token(place);
+        for ((token, param), known) in self.live.sources(to).zip(row.chunks_exact_mut(self.fifos)) {
             let source = param.map_or(Some(token), |param| args.get(param as usize).copied());
-            if is_first {
-                known.fill(COMPLETE);
-            }
-            let Some(in_flight) = source.and_then(|source| self.state.in_flight(source)) else {
+            let Some(ages) = source.and_then(|source| self.state.ages(source)) else {
                 changed |= known[0] != UNKNOWN;
                 known.fill(UNKNOWN);
                 continue;
             };
-            for (fifo, age) in in_flight {
-                let age = Known::try_from(age).map_or(OLD, |age| OLD.min(age.saturating_add(OPEN)));
-                let known = &mut known[usize::from(fifo.0)];
-                if age < *known {
-                    *known = age;
-                    changed = true;
-                }
+            for (known, age) in known.iter_mut().zip(ages) {
+                let age = age.map_or(COMPLETE, |age| age.min(OLDEST) as Known + OPEN);
+                changed |= age < *known;
+                *known = age.min(*known);
             }
         }
         changed
@@ -139,15 +128,21 @@ impl<'a> Steps<'a> {
         row: &[Known],
     ) -> NodeId {
         let first = certificate.claims.len();
-        for (place, known) in self.live.places(block).zip(row.chunks_exact(self.fifos)) {
-            if in_flight(known, &mut self.in_flight) {
-                let start = certificate.in_flight.len();
-                certificate.in_flight.extend_from_slice(&self.in_flight);
-                certificate.claims.push(Claim {
-                    token: self.live.token(place).0,
-                    in_flight: Span::since(start, &certificate.in_flight),
-                });
+        let known = row.chunks_exact(self.fifos);
+        for (&token, known) in self.live.tokens(block).iter().zip(known) {
+            if is_unknown(known) {
+                continue;
             }
+            let start = certificate.in_flight.len();
+            for (fifo, age) in (0..).map(Fifo).zip(known.iter().map(|known| age(*known))) {
+                if let Some(age) = age {
+                    certificate.in_flight.push((fifo, age));
+                }
+            }
+            certificate.claims.push(Claim {
+                token,
+                in_flight: Span::since(start, &certificate.in_flight),
+            });
         }
         let id = NodeId(u32::try_from(certificate.nodes.len()).unwrap_or(u32::MAX));
         certificate.nodes.push(Node {
@@ -176,17 +171,14 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Makes `operations` those that `known`, of one token, says to be in flight; returns false if nothing is known.
-pub(super) fn in_flight(known: &[Known], operations: &mut Vec<(Fifo, Age)>) -> bool {
-    operations.clear();
-    for (&known, fifo) in known.iter().zip(0..) {
-        match known {
-            UNKNOWN => return false,
-            COMPLETE => {}
-            age => operations.push((Fifo(fifo), Age::from(age - OPEN))),
-        }
-    }
-    true
+/// Returns true if nothing is known of a token: of one FIFO as little as of another.
+pub(super) fn is_unknown(known: &[Known]) -> bool {
+    known.first() == Some(&UNKNOWN)
+}
+
+/// The age of operations in flight; `None` if there are none.
+pub(super) fn age(known: Known) -> Option<Age> {
+    (known != COMPLETE).then(|| Age::from(known - OPEN))
 }
 
 /// The certificate with a node for each block that is reached, which holds for any trip count.
@@ -219,7 +211,12 @@ fn with_any_trip_count(steps: &mut Steps) -> Certificate {
             }
         }
     }
-    let mut certificate = Certificate::default();
+    let mut certificate = Certificate {
+        nodes: Vec::with_capacity(code.blocks.len()),
+        claims: Vec::with_capacity(steps.live.len()),
+        in_flight: Vec::with_capacity(steps.live.len()),
+        successors: Vec::with_capacity(code.edges.len()),
+    };
     let mut numbers = vec![None; code.blocks.len()];
     for (b, _) in (0..).zip(&reached).filter(|(_, reached)| **reached) {
         let row = &rows[steps.row(BlockId(b))];

@@ -6,20 +6,24 @@
 //! little in the one before; so what is left is tried with a larger number.
 
 use super::certificate::Certificate;
+use super::check::{Refusal, check_and_visit};
 use super::code::{Block, Code, Fifo, Instr, Token};
 use super::infer::{infer, infer_by_iteration};
 use super::state::State;
 
-/// Returns the places, among all instructions of `code`, of waits right before an await that would still be as it should if their number were
-/// larger by one; at most `most` of them are tried, each of which takes as long as the check of the function. `certificate` is one that was
-/// found for the code. A wait for `limit` is as far as its FIFO can count.
-#[must_use]
-pub fn superfluous_waits(
+/// Checks as [`check()`](super::check()) does, in the same walk; returns the places, among all instructions of `code`, of waits right before an
+/// await that would still be as it should if their number were larger by one. At most `most` of them are tried, each of which takes as
+/// long as the check of the function. `certificate` is one that was found for the code. A wait for `limit` is as far as its FIFO can count.
+///
+/// # Errors
+///
+/// As [`check()`](super::check()).
+pub fn check_and_find_superfluous(
     code: &Code,
     certificate: &Certificate,
     limit: impl Fn(Fifo) -> u32,
     most: usize,
-) -> Vec<usize> {
+) -> Result<Vec<usize>, Refusal> {
     let exact = |code: &Code| {
         if code.trips.is_empty() {
             None
@@ -27,7 +31,22 @@ pub fn superfluous_waits(
             infer_by_iteration(code)
         }
     };
-    let mut places = perhaps_superfluous(code, exact(code).as_ref().unwrap_or(certificate), limit);
+    let mut waits = Waits::new(code, &limit);
+    check_and_visit(code, certificate, |block, place, state| {
+        waits.visit(block, place, state);
+    })?;
+    if let Some(exact) = exact(code) {
+        waits = Waits::new(code, &limit);
+        // If it does not hold, nothing is known.
+        if check_and_visit(code, &exact, |block, place, state| {
+            waits.visit(block, place, state);
+        })
+        .is_err()
+        {
+            return Ok(Vec::new());
+        }
+    }
+    let mut places = waits.perhaps_superfluous();
     places.truncate(most);
     places.retain(|&place| {
         let mut raised = code.clone();
@@ -37,12 +56,12 @@ pub fn superfluous_waits(
         let certificate = exact(&raised).unwrap_or_else(|| infer(&raised));
         is_covered(&raised, &certificate, place)
     });
-    places
+    Ok(places)
 }
 
 /// Returns true if the await after the wait at `place` is never reached with an operation in flight.
 fn is_covered(code: &Code, certificate: &Certificate, place: usize) -> bool {
-    let mut state = State::new(code, &certificate.claims);
+    let mut state = State::new(code, certificate);
     certificate.nodes.iter().all(|node| {
         let block = code
             .block(node.block)
@@ -64,34 +83,41 @@ fn is_covered(code: &Code, certificate: &Certificate, place: usize) -> bool {
 }
 
 /// The waits to which no operation of their await comes with the age that asks for their number.
-fn perhaps_superfluous(code: &Code, certificate: &Certificate, limit: impl Fn(Fifo) -> u32) -> Vec<usize> {
-    let mut is_needed = vec![false; code.instrs.len()];
-    let mut is_reached = vec![false; code.instrs.len()];
-    let mut state = State::new(code, &certificate.claims);
-    for node in &certificate.nodes {
-        let Some(block) = code.block(node.block) else {
-            continue;
-        };
-        state.begin();
-        state.claim_all(node.claims.of(&certificate.claims), certificate);
-        for place in block.instrs.range() {
-            if let Instr::Wait(fifo, n) = code.instrs[place]
-                && let Some(tokens) = awaited(code, block, place)
-            {
-                let is_limit = n >= limit(fifo);
-                let mut in_flight = tokens
-                    .iter()
-                    .filter_map(|token| state.in_flight(*token))
-                    .flatten();
-                is_needed[place] |= is_limit || in_flight.any(|(of, age)| of == fifo && age == n + 1);
-                is_reached[place] = true;
-            }
-            let _ = state.run(code.instrs[place], code);
+struct Waits<'a, F> {
+    code: &'a Code,
+    limit: &'a F,
+    /// By place: waits that were come to, and those of them that are needed.
+    is_reached: Vec<bool>,
+    is_needed: Vec<bool>,
+}
+
+impl<'a, F: Fn(Fifo) -> u32> Waits<'a, F> {
+    fn new(code: &'a Code, limit: &'a F) -> Self {
+        Self {
+            code,
+            limit,
+            is_reached: vec![false; code.instrs.len()],
+            is_needed: vec![false; code.instrs.len()],
         }
     }
-    (0..code.instrs.len())
-        .filter(|&i| is_reached[i] && !is_needed[i])
-        .collect()
+
+    /// Looks at the wait at `place` of `block`, before which `state` is.
+    fn visit(&mut self, block: &Block, place: usize, state: &State) {
+        if let Instr::Wait(fifo, n) = self.code.instrs[place]
+            && let Some(tokens) = awaited(self.code, block, place)
+        {
+            let mut ages = tokens.iter().filter_map(|token| state.age(*token, fifo));
+            self.is_needed[place] |= n >= (self.limit)(fifo) || ages.any(|age| age == n + 1);
+            self.is_reached[place] = true;
+        }
+    }
+
+    fn perhaps_superfluous(&self) -> Vec<usize> {
+        let places = 0..self.code.instrs.len();
+        places
+            .filter(|&i| self.is_reached[i] && !self.is_needed[i])
+            .collect()
+    }
 }
 
 /// The tokens of the await that the wait at `place` is for: the one right after it and other waits.

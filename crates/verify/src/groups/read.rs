@@ -17,6 +17,8 @@ use async_mlir::ir::{self, Op, Value};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{gpu, nvgpu, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::iter::successors;
 
 /// A function as code.
 pub struct Reading<'c> {
@@ -124,15 +126,15 @@ pub fn read<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Reading<'c>
 /// The regions of an operation.
 struct Flow<'c> {
     op: Op<'c>,
-    /// The edges on which they are entered, if control flow is known.
-    entries: Option<Vec<control_flow::Edge<'c>>>,
+    /// True if it is known how control flows through them.
+    is_known: bool,
     is_function: bool,
     /// The loop that it is, if its trip count is constant.
     counted: Option<Loop>,
     /// The block after the operation.
     after: Option<BlockId>,
     /// The blocks, in order.
-    blocks: Vec<ir::Block<'c>>,
+    blocks: SmallVec<[ir::Block<'c>; 4]>,
     /// The number of the first one.
     first: u32,
     /// The places of blocks, where they are too many to look through.
@@ -142,14 +144,14 @@ struct Flow<'c> {
 impl<'c> Flow<'c> {
     const FEW: usize = 8;
 
-    fn new(op: Op<'c>, entries: Option<Vec<control_flow::Edge<'c>>>, counted: Option<Loop>) -> Self {
+    fn new(op: Op<'c>, is_known: bool, counted: Option<Loop>) -> Self {
         Self {
             op,
-            entries,
+            is_known,
             is_function: false,
             counted,
             after: None,
-            blocks: Vec::new(),
+            blocks: SmallVec::new(),
             first: 0,
             places: None,
         }
@@ -212,7 +214,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         };
         let mut flow = Flow {
             is_function: true,
-            ..Flow::new(function, None, None)
+            ..Flow::new(function, false, None)
         };
         reader.add_blocks(&mut flow);
         if let Some(entry) = reader.code.blocks.first_mut() {
@@ -297,10 +299,8 @@ impl<'a, 'c> Reader<'a, 'c> {
         self.code.edges.truncate(mark.edges);
     }
 
-    /// Ends block `at` with `edges`.
-    fn end_block(&mut self, at: BlockId, edges: Vec<Edge>) {
-        let start = self.code.edges.len();
-        self.code.edges.extend(edges);
+    /// Ends block `at` with the edges since `start`.
+    fn end_block(&mut self, at: BlockId, start: usize) {
         let block = &mut self.code.blocks[at.0 as usize];
         block.edges = Span::since(start, &self.code.edges);
         block.instrs = Span::since(self.start, &self.code.instrs);
@@ -310,7 +310,8 @@ impl<'a, 'c> Reader<'a, 'c> {
     fn add_blocks(&mut self, flow: &mut Flow<'c>) {
         flow.first = u32::try_from(self.code.blocks.len()).unwrap_or(u32::MAX);
         for region in flow.op.regions() {
-            flow.blocks.extend(region.blocks());
+            flow.blocks
+                .extend(successors(region.first(), |block| block.next()));
         }
         if flow.blocks.len() > Flow::FEW {
             flow.places = Some(flow.blocks.iter().copied().zip(0..).collect());
@@ -331,8 +332,9 @@ impl<'a, 'c> Reader<'a, 'c> {
                     at = self.op(found, at);
                 }
             }
-            let edges = self.exits(terminator, flow);
-            self.end_block(at, edges);
+            let start = self.code.edges.len();
+            self.add_exits(terminator, flow);
+            self.end_block(at, start);
         }
     }
 
@@ -436,18 +438,23 @@ impl<'a, 'c> Reader<'a, 'c> {
         let after = self.new_block(params);
         let mut flow = Flow {
             after: Some(after),
-            ..Flow::new(op, entries, counted)
+            ..Flow::new(op, entries.is_some(), counted)
         };
         self.add_blocks(&mut flow);
-        let mut edges = match &flow.entries {
-            Some(entries) => self.edges(entries, |i| op.region(i).first(), &flow, false),
-            None => self.anywhere(&flow),
-        };
-        if let Some(trip) = trip {
-            edges.retain(|edge| (edge.kind == EdgeKind::Plain) == (trip == 0));
+        let first_edge = self.code.edges.len();
+        match &entries {
+            // A loop of constant trip count is entered, or passed over.
+            Some(entries) => self.add_edges(
+                entries,
+                |i| op.region(i).first(),
+                &flow,
+                false,
+                |kind| trip.is_none_or(|trip| (kind == EdgeKind::Plain) == (trip == 0)),
+            ),
+            None => self.add_edges_anywhere(&flow),
         }
         let start = self.start;
-        self.end_block(at, edges);
+        self.end_block(at, first_edge);
         self.read_blocks(&flow);
         if self.is_plain_since(&mark) {
             // Most control flow has nothing to do with tokens.
@@ -459,42 +466,44 @@ impl<'a, 'c> Reader<'a, 'c> {
         after
     }
 
-    /// The edges on which control may leave the current block, which ends with this terminator.
-    fn exits(&mut self, terminator: Option<Op<'c>>, flow: &Flow<'c>) -> Vec<Edge> {
+    /// Adds the edges on which control may leave the current block, which ends with this terminator.
+    fn add_exits(&mut self, terminator: Option<Op<'c>>, flow: &Flow<'c>) {
         let Some(terminator) = terminator else {
-            return self.anywhere(flow);
+            return self.add_edges_anywhere(flow);
         };
-        let successors: Vec<ir::Block> = terminator.successors().collect();
-        if !successors.is_empty() {
-            return match branch_edges(terminator) {
-                Some(edges) => self.edges(&edges, |i| successors.get(i).copied(), flow, false),
-                None => successors.iter().filter_map(|to| self.blind(*to, flow)).collect(),
-            };
+        if terminator.successors().len() > 0 {
+            let successors: Vec<ir::Block> = terminator.successors().collect();
+            match branch_edges(terminator) {
+                Some(edges) => self.add_edges(&edges, |i| successors.get(i).copied(), flow, false, |_| true),
+                None => successors.iter().for_each(|to| self.add_blind_edge(*to, flow)),
+            }
+            return;
         }
         if flow.is_function {
-            return vec![Edge {
+            return self.code.edges.push(Edge {
                 kind: EdgeKind::Plain,
                 to: None,
                 args: Span::default(),
-            }];
+            });
         }
-        let known = flow.entries.as_ref().and_then(|_| region_exit_edges(terminator));
+        let known = flow.is_known.then(|| region_exit_edges(terminator)).flatten();
         match known {
-            Some(edges) => self.edges(&edges, |i| flow.op.region(i).first(), flow, true),
-            None => self.anywhere(flow),
+            Some(edges) => self.add_edges(&edges, |i| flow.op.region(i).first(), flow, true, |_| true),
+            None => self.add_edges_anywhere(flow),
         }
     }
 
-    /// Those of `edges` from the current block that constants don't rule out. `leave` says that they end an iteration, if `flow` is a loop.
-    fn edges(
+    /// Adds those of `edges` from the current block that constants don't rule out, and of whose kind `is_taken` is true. `leave` says that
+    /// they end an iteration, if `flow` is a loop.
+    fn add_edges(
         &mut self,
         edges: &[control_flow::Edge<'c>],
         block: impl Fn(usize) -> Option<ir::Block<'c>>,
         flow: &Flow<'c>,
         leave: bool,
-    ) -> Vec<Edge> {
-        let possible = edges.iter().filter(|edge| edge.possible);
-        let edges = possible.map(|edge| {
+        is_taken: impl Fn(EdgeKind) -> bool,
+    ) {
+        for edge in edges.iter().filter(|edge| edge.possible) {
             let inside = match edge.to {
                 EdgeTarget::Index(i) => block(i),
                 EdgeTarget::After => None,
@@ -505,17 +514,19 @@ impl<'a, 'c> Reader<'a, 'c> {
                 (Some(l), None, true) => EdgeKind::Exit(l),
                 _ => EdgeKind::Plain,
             };
+            if !is_taken(kind) {
+                continue;
+            }
             let args = match inside {
                 Some(block) => self.bound(&edge.bindings, block.args()),
                 None => self.bound(&edge.bindings, flow.op.results()),
             };
-            Edge {
+            self.code.edges.push(Edge {
                 kind,
                 to: inside.and_then(|block| flow.id(block)).or(flow.after),
                 args,
-            }
-        });
-        edges.collect()
+            });
+        }
     }
 
     /// What `bindings` of an edge from the current block bind to those of `targets` that are tokens.
@@ -548,25 +559,28 @@ impl<'a, 'c> Reader<'a, 'c> {
         token
     }
 
-    /// Edges from the current block to every region of `flow` and after it.
-    fn anywhere(&mut self, flow: &Flow<'c>) -> Vec<Edge> {
-        let blocks: Vec<ir::Block> = flow.op.regions().filter_map(ir::Region::first).collect();
-        let mut edges: Vec<Edge> = blocks.iter().filter_map(|to| self.blind(*to, flow)).collect();
-        edges.push(Edge {
+    /// Adds edges from the current block to every region of `flow` and after it.
+    fn add_edges_anywhere(&mut self, flow: &Flow<'c>) {
+        for to in flow.op.regions().filter_map(ir::Region::first) {
+            self.add_blind_edge(to, flow);
+        }
+        let args = self.bound(&[], flow.op.results());
+        self.code.edges.push(Edge {
             kind: EdgeKind::Plain,
             to: flow.after,
-            args: self.bound(&[], flow.op.results()),
+            args,
         });
-        edges
     }
 
-    /// An edge of which nothing is known but where it leads.
-    fn blind(&mut self, to: ir::Block<'c>, flow: &Flow<'c>) -> Option<Edge> {
-        Some(Edge {
+    /// Adds an edge of which nothing is known but where it leads.
+    fn add_blind_edge(&mut self, to: ir::Block<'c>, flow: &Flow<'c>) {
+        let Some(id) = flow.id(to) else { return };
+        let args = self.bound(&[], to.args());
+        self.code.edges.push(Edge {
             kind: EdgeKind::Plain,
-            to: Some(flow.id(to)?),
-            args: self.bound(&[], to.args()),
-        })
+            to: Some(id),
+            args,
+        });
     }
 
     /// Leaves complete tokens out of awaits and joins: where order does not matter (in a graph region), uses may come before definitions.

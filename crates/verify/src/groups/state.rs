@@ -5,7 +5,7 @@
 //! group `g` have age `c - g` (those from before have negative groups), and a wait for `n` completes the groups below `c - n`.
 
 use super::certificate::{Age, Certificate, Claim};
-use super::code::{Code, Fifo, Instr, Span, Token};
+use super::code::{Code, Fifo, Instr, Token};
 
 /// A group, counted from the beginning of a block.
 type Group = i64;
@@ -19,26 +19,29 @@ struct FifoState {
     complete: Group,
 }
 
+impl FifoState {
+    /// The age of an operation of `group`, if it may be in flight.
+    fn age(self, group: Group) -> Option<Age> {
+        (group >= self.complete).then(|| Age::try_from(self.closed - group).unwrap_or(Age::MAX))
+    }
+}
+
 /// Where nothing is closed yet, and nothing is known to be complete.
 const BEGINNING: FifoState = FifoState {
     closed: 0,
-    complete: Group::MIN,
+    complete: NOTHING + 1,
 };
 
-/// What is known of one token.
-#[derive(Clone, Copy, Default)]
-struct TokenState {
-    /// When it was defined: what is not of the current block is not known.
-    block: u32,
-    /// The groups of its operations that may be in flight.
-    groups: Span,
-}
+/// The group of a token that has nothing in flight in a FIFO: it is complete.
+const NOTHING: Group = Group::MIN;
 
 /// What is known at a point of a block.
 pub(super) struct State {
     fifos: Vec<FifoState>,
-    tokens: Vec<TokenState>,
-    groups: Vec<(Fifo, Group)>,
+    /// When each token was defined: what is not of the current block is not known.
+    defined: Vec<u32>,
+    /// For each token and FIFO the youngest group of its operations.
+    groups: Vec<Group>,
     /// How many blocks were begun.
     block: u32,
 }
@@ -53,23 +56,24 @@ pub struct InFlight {
 }
 
 impl State {
-    /// The state for blocks of `code`, and claims of some tokens.
-    pub fn new(code: &Code, claims: &[Claim]) -> Self {
-        let claimed = claims.iter().map(|claim| claim.token.0 as usize + 1);
-        let tokens = claimed.chain([code.num_tokens()]).max().unwrap_or(0);
-        let fifos = code.instrs.iter().map(|instr| match instr {
-            Instr::Issue(fifo, _) | Instr::Commit(fifo) | Instr::Wait(fifo, _) => usize::from(fifo.0) + 1,
-            _ => 0,
-        });
+    /// The state for blocks of `code`, and claims of `certificate`.
+    pub fn new(code: &Code, certificate: &Certificate) -> Self {
+        let claimed = certificate.claims.iter().map(|claim| claim.token.0 as usize + 1);
+        let tokens = claimed.fold(code.num_tokens(), usize::max);
+        let claimed = certificate
+            .in_flight
+            .iter()
+            .map(|(fifo, _)| usize::from(fifo.0) + 1);
+        let fifos = claimed.fold(code.num_fifos().max(1), usize::max);
         Self {
-            fifos: vec![BEGINNING; fifos.max().unwrap_or(0)],
-            tokens: vec![TokenState::default(); tokens],
-            groups: Vec::new(),
+            fifos: vec![BEGINNING; fifos],
+            defined: vec![0; tokens],
+            groups: vec![0; tokens * fifos],
             block: 0,
         }
     }
 
-    /// One more than the largest FIFO of the code.
+    /// One more than the largest FIFO, and at least 1.
     pub fn num_fifos(&self) -> usize {
         self.fifos.len()
     }
@@ -77,65 +81,93 @@ impl State {
     /// Begins a block of which nothing is known.
     pub fn begin(&mut self) {
         self.block += 1;
-        self.groups.clear();
         self.fifos.fill(BEGINNING);
     }
 
     /// Adds a claim for the beginning of the block. Of several claims for a token, the first one counts.
-    pub fn claim(&mut self, token: Token, in_flight: &[(Fifo, Age)]) {
+    pub fn claim(&mut self, token: Token, in_flight: impl Iterator<Item = (Fifo, Age)>) {
         if !self.is_known(token) {
-            let start = self.groups.len();
-            let groups = in_flight.iter().map(|&(fifo, age)| (fifo, -Group::from(age)));
-            self.groups.extend(groups);
-            self.define(token, start);
+            let groups = self.define(token);
+            for (fifo, age) in in_flight {
+                let youngest = &mut groups[usize::from(fifo.0)];
+                *youngest = (-Group::from(age)).max(*youngest);
+            }
+        }
+    }
+
+    /// Adds a claim of an age, or of nothing in flight, for each FIFO.
+    pub fn claim_ages(&mut self, token: Token, ages: impl Iterator<Item = Option<Age>>) {
+        let n = self.fifos.len();
+        self.defined[token.0 as usize] = self.block;
+        let groups = &mut self.groups[token.0 as usize * n..][..n];
+        for (group, age) in groups.iter_mut().zip(ages) {
+            *group = age.map_or(NOTHING, |age| -Group::from(age));
         }
     }
 
     /// Adds all claims of a node.
     pub fn claim_all(&mut self, claims: &[Claim], certificate: &Certificate) {
         for claim in claims {
-            self.claim(claim.token, claim.in_flight.of(&certificate.in_flight));
+            let in_flight = claim.in_flight.of(&certificate.in_flight);
+            self.claim(claim.token, in_flight.iter().copied());
         }
     }
 
     fn is_known(&self, token: Token) -> bool {
-        let state = self.tokens.get(token.0 as usize);
-        state.is_some_and(|state| state.block == self.block)
+        self.defined.get(token.0 as usize) == Some(&self.block)
     }
 
-    /// Makes the groups since `start` those of `token`.
-    fn define(&mut self, token: Token, start: usize) {
-        let groups = Span::since(start, &self.groups);
-        if let Some(state) = self.tokens.get_mut(token.0 as usize) {
-            *state = TokenState {
-                block: self.block,
-                groups,
-            };
-        }
+    /// The groups of `token`.
+    fn groups(&self, token: Token) -> &[Group] {
+        let n = self.fifos.len();
+        &self.groups[token.0 as usize * n..][..n]
     }
 
-    fn fifo(&self, fifo: Fifo) -> FifoState {
-        // No instruction is about a FIFO beyond the end.
-        self.fifos.get(usize::from(fifo.0)).copied().unwrap_or(BEGINNING)
+    /// Defines `token`; returns its groups, of which none is in flight.
+    fn define(&mut self, token: Token) -> &mut [Group] {
+        let n = self.fifos.len();
+        self.defined[token.0 as usize] = self.block;
+        let groups = &mut self.groups[token.0 as usize * n..][..n];
+        groups.fill(NOTHING);
+        groups
     }
 
-    /// The operations of `token` that may be in flight, as FIFOs and ages; `None` if nothing is known of it.
-    pub fn in_flight(&self, token: Token) -> Option<impl Iterator<Item = (Fifo, Age)>> {
-        let state = self.tokens.get(token.0 as usize)?;
-        let groups = (state.block == self.block).then(|| state.groups.of(&self.groups))?;
-        Some(groups.iter().filter_map(|&(fifo, group)| {
-            let FifoState { closed, complete } = self.fifo(fifo);
-            (group >= complete).then(|| (fifo, Age::try_from(closed - group).unwrap_or(Age::MAX)))
-        }))
+    /// By FIFO, the age of the youngest operation of `token` that may be in flight; `None` if nothing is known of the token.
+    pub fn ages(&self, token: Token) -> Option<impl Iterator<Item = Option<Age>>> {
+        let groups = self.is_known(token).then(|| self.groups(token))?;
+        let ages = self.fifos.iter().zip(groups);
+        Some(ages.map(|(fifo, group)| fifo.age(*group)))
+    }
+
+    /// The age of the youngest operation of `token` in `fifo`, if any may be in flight.
+    pub fn age(&self, token: Token, fifo: Fifo) -> Option<Age> {
+        self.ages(token)?.nth(usize::from(fifo.0))?
+    }
+
+    /// Refuses a token of which operations may be in flight.
+    fn is_complete(&self, token: Token) -> Result<(), InFlight> {
+        let operation = match self.ages(token) {
+            Some(ages) => {
+                let mut in_flight = (0..)
+                    .map(Fifo)
+                    .zip(ages)
+                    .filter_map(|(fifo, age)| Some((fifo, age?)));
+                let Some(first) = in_flight.next() else {
+                    return Ok(());
+                };
+                Some(first)
+            }
+            None => None,
+        };
+        Err(InFlight { token, operation })
     }
 
     /// Runs an instruction; returns a token that is not known to be complete where it has to be.
     pub fn run(&mut self, instr: Instr, code: &Code) -> Result<(), InFlight> {
         match instr {
             Instr::Issue(fifo, token) => {
-                let start = self.groups.len();
-                self.groups.push((fifo, self.fifo(fifo).closed));
-                self.define(token, start);
+                let open = self.fifos[usize::from(fifo.0)].closed;
+                self.define(token)[usize::from(fifo.0)] = open;
             }
             Instr::Commit(fifo) => self.fifos[usize::from(fifo.0)].closed += 1,
             Instr::Wait(fifo, n) => {
@@ -144,11 +176,7 @@ impl State {
             }
             Instr::Await(tokens) => {
                 for &token in tokens.of(&code.tokens) {
-                    let known = self.in_flight(token).map(|mut in_flight| in_flight.next());
-                    if known != Some(None) {
-                        let operation = known.flatten();
-                        return Err(InFlight { token, operation });
-                    }
+                    self.is_complete(token)?;
                 }
             }
             Instr::Join(token, of) => self.join(token, of.of(&code.tokens)),
@@ -158,24 +186,21 @@ impl State {
 
     fn join(&mut self, token: Token, of: &[Token]) {
         if !of.iter().all(|token| self.is_known(*token)) {
-            if let Some(state) = self.tokens.get_mut(token.0 as usize) {
-                state.block = 0;
-            }
+            self.defined[token.0 as usize] = 0;
             return;
         }
-        let start = self.groups.len();
+        let n = self.fifos.len();
+        // A token may be joined to itself, where order does not matter.
+        let is_own = of.contains(&token);
+        if !is_own {
+            self.define(token);
+        }
         for from in of {
-            for i in 0..self.tokens[from.0 as usize].groups.of(&self.groups).len() {
-                let (fifo, group) = self.tokens[from.0 as usize].groups.of(&self.groups)[i];
-                if group < self.fifo(fifo).complete {
-                    continue;
-                }
-                match self.groups[start..].iter_mut().find(|(known, _)| *known == fifo) {
-                    Some((_, youngest)) => *youngest = group.max(*youngest),
-                    None => self.groups.push((fifo, group)),
-                }
+            for fifo in 0..n {
+                let group = self.groups[from.0 as usize * n + fifo];
+                let youngest = &mut self.groups[token.0 as usize * n + fifo];
+                *youngest = group.max(*youngest);
             }
         }
-        self.define(token, start);
     }
 }

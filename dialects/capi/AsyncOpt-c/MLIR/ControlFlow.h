@@ -29,12 +29,9 @@ typedef void (*AsyncOptEdgeCallback)(intptr_t target, bool possible, intptr_t n,
                                      const MlirValue *from, const MlirValue *to,
                                      void *userData);
 
-/// Returns true if control flow through the regions of `op` is known
-/// (RegionBranchOpInterface).
-MLIR_CAPI_EXPORTED bool asyncOptIsRegionBranch(MlirOperation op);
-
-/// Calls `callback` for every edge on which `op` is entered.
-MLIR_CAPI_EXPORTED void asyncOptForEachEntry(MlirOperation op,
+/// Calls `callback` for every edge on which `op` is entered. Returns false if
+/// control flow through its regions is not known (RegionBranchOpInterface).
+MLIR_CAPI_EXPORTED bool asyncOptForEachEntry(MlirOperation op,
                                              AsyncOptEdgeCallback callback,
                                              void *userData);
 

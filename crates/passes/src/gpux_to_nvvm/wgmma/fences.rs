@@ -14,7 +14,7 @@ use super::is_accumulator;
 use super::mma::Mma;
 use async_dialects::names::gpux;
 use async_mlir::calls::is_call;
-use async_mlir::control_flow::{Edge, EdgeTarget, entry_edges, region_exit_edges};
+use async_mlir::control_flow::{EdgeTarget, Edges, entry_edges, region_exit_edges};
 use async_mlir::ir::{Block, Op, OpBuilder, Use};
 use async_mlir::names::{nvgpu, nvvm};
 
@@ -50,7 +50,7 @@ fn visit(block: Block<'_>, mut fenced: bool) -> bool {
 
 /// The block that `op` runs, if it runs one and just once.
 fn block_run_once(op: Op<'_>) -> Option<Block<'_>> {
-    let target = |edges: Vec<Edge>| {
+    let target = |edges: Edges| {
         let mut possible = edges.into_iter().filter(|edge| edge.possible);
         let only = possible.next()?.to;
         possible.next().is_none().then_some(only)

@@ -4,7 +4,7 @@
 //! from there on, iterations take turns. Loops inside are solved for each iteration anew.
 
 use super::order::reverse_postorder;
-use super::{Known, Steps, UNKNOWN};
+use super::{COMPLETE, Known, Steps, UNKNOWN};
 use crate::groups::certificate::{Certificate, Iterations, NodeId};
 use crate::groups::code::{BlockId, EdgeKind, Loop};
 use rustc_hash::FxHashMap;
@@ -110,7 +110,7 @@ impl Solver<'_, '_> {
                 };
                 let (row, is_first) = match rows.entry(to) {
                     Entry::Occupied(row) => (row.into_mut(), false),
-                    Entry::Vacant(row) => (row.insert(vec![UNKNOWN; self.steps.row(to).len()]), true),
+                    Entry::Vacant(row) => (row.insert(vec![COMPLETE; self.steps.row(to).len()]), true),
                 };
                 if self.steps.arrive(edge, to, row, is_first) && is_next {
                     work.insert(self.place(to));

@@ -1,8 +1,8 @@
 //! Which tokens are used after the beginning of a block.
 
-use crate::groups::code::{Block, BlockId, Code, Instr, Token};
+use crate::groups::code::{BlockId, Code, Instr, Span, Token};
 
-/// The block of a token that no instruction or parameter defines.
+/// No block, token or item.
 const NONE: u32 = u32::MAX;
 
 /// The live tokens of each block.
@@ -10,26 +10,14 @@ pub(in crate::groups) struct Liveness {
     /// By block, where its tokens begin.
     starts: Vec<u32>,
     tokens: Vec<Token>,
-    /// By token of that list, its place among the parameters of the block.
-    params: Vec<Option<u32>>,
+    /// By token of that list, its place among the parameters of the block; [`NONE`] if it is not one of them.
+    params: Vec<u32>,
 }
 
 impl Liveness {
     /// Follows each use backward to the definition. Cost: the number of pairs of a block and a token that is live there.
     pub fn new(code: &Code) -> Self {
-        let tokens = code.num_tokens();
-        // By token, the block that defines it, and its place among the parameters if it is one.
-        let mut defined: Vec<(u32, Option<u32>)> = vec![(NONE, None); tokens];
-        for (block, b) in code.blocks.iter().zip(0..) {
-            for (param, place) in block.params.of(&code.tokens).iter().zip(0..) {
-                defined[param.0 as usize] = (b, Some(place));
-            }
-            for instr in block.instrs.of(&code.instrs) {
-                if let Instr::Issue(_, token) | Instr::Join(token, _) = instr {
-                    defined[token.0 as usize] = (b, None);
-                }
-            }
-        }
+        let defined = Definition::all(code);
         let live = follow(code, &defined);
         let mut starts = vec![0; code.blocks.len() + 1];
         for (b, _) in &live {
@@ -39,13 +27,18 @@ impl Liveness {
             starts[b + 1] += starts[b];
         }
         let mut next = starts.clone();
-        let mut all = vec![(Token(0), None); live.len()];
+        let mut tokens = vec![Token(0); live.len()];
+        let mut params = vec![NONE; live.len()];
         for (b, token) in live {
-            let (by, place) = defined[token.0 as usize];
-            all[next[b as usize] as usize] = (token, place.filter(|_| by == b));
-            next[b as usize] += 1;
+            let next = &mut next[b as usize];
+            let place = *next as usize;
+            *next += 1;
+            tokens[place] = token;
+            let by = defined[token.0 as usize];
+            if by.block == b {
+                params[place] = by.param.unwrap_or(NONE);
+            }
         }
-        let (tokens, params) = all.into_iter().unzip();
         Self {
             starts,
             tokens,
@@ -64,121 +57,145 @@ impl Liveness {
         self.tokens.len()
     }
 
-    /// The token of a place, and which parameter of its block it is.
-    pub fn token(&self, place: usize) -> (Token, Option<u32>) {
-        (self.tokens[place], self.params[place])
+    /// The tokens that are live where `block` begins.
+    pub fn tokens(&self, block: BlockId) -> &[Token] {
+        &self.tokens[self.places(block)]
+    }
+
+    /// The tokens that are live where `block` begins, each with which of its parameters it is.
+    pub fn sources(&self, block: BlockId) -> impl Iterator<Item = (Token, Option<u32>)> {
+        let params = &self.params[self.places(block)];
+        let params = params.iter().map(|param| (*param != NONE).then_some(*param));
+        self.tokens(block).iter().copied().zip(params)
     }
 }
 
-/// The blocks where each token is live, in the order of tokens. `defined` has the block of each token, and its place among the parameters.
-fn follow(code: &Code, defined: &[(u32, Option<u32>)]) -> Vec<(u32, Token)> {
-    let predecessors = Predecessors::new(code);
-    let uses = Uses::new(code, defined);
-    let mut live = Vec::new();
-    let mut seen = vec![Token(u32::MAX); code.blocks.len()];
+/// The definition of a token.
+#[derive(Clone, Copy)]
+struct Definition {
+    block: u32,
+    /// Its place among the parameters of the block; `None` if an instruction defines it.
+    param: Option<u32>,
+}
+
+impl Definition {
+    /// The definitions of all tokens.
+    fn all(code: &Code) -> Vec<Self> {
+        let nowhere = Self {
+            block: NONE,
+            param: None,
+        };
+        let mut defined = vec![nowhere; code.num_tokens()];
+        for (b, block) in (0..).zip(&code.blocks) {
+            for (place, param) in (0..).zip(block.params.of(&code.tokens)) {
+                defined[param.0 as usize] = Self {
+                    block: b,
+                    param: Some(place),
+                };
+            }
+            for instr in block.instrs.of(&code.instrs) {
+                if let Instr::Issue(_, token) | Instr::Join(token, _) = instr {
+                    defined[token.0 as usize] = Self {
+                        block: b,
+                        param: None,
+                    };
+                }
+            }
+        }
+        defined
+    }
+}
+
+/// The blocks where each token is live, in the order of tokens.
+fn follow(code: &Code, defined: &[Definition]) -> Vec<(u32, Token)> {
+    let predecessors = predecessors(code);
+    let uses = uses(code, defined);
+    let mut live = Vec::with_capacity(uses.items.len());
+    let mut seen = vec![Token(NONE); code.blocks.len()];
     let mut work = Vec::new();
-    for (token, &(by, place)) in (0..).map(Token).zip(defined) {
-        work.extend_from_slice(uses.of(token));
+    for (token, by) in (0..).map(Token).zip(defined) {
+        uses.for_each(token.0, |b| work.push(b));
         while let Some(b) = work.pop() {
             if std::mem::replace(&mut seen[b as usize], token) == token {
                 continue;
             }
             live.push((b, token));
-            if by != b {
-                // Where it is defined by an instruction, it is not live before.
-                let before = predecessors.of(b).iter().copied();
-                work.extend(before.filter(|before| place.is_some() || *before != by));
+            if by.block == b {
+                continue;
             }
+            predecessors.for_each(b, |before| {
+                // Where an instruction defines it, it is not live before.
+                if before != by.block || by.param.is_some() {
+                    work.push(before);
+                }
+            });
         }
     }
     live
 }
 
-/// The blocks that use each token, but for the one whose instruction defines it.
-struct Uses {
-    starts: Vec<u32>,
-    blocks: Vec<u32>,
+/// A list for each of many keys.
+struct Lists {
+    /// By key, the first of its items.
+    first: Vec<u32>,
+    /// Each item, and the next one of the same key.
+    items: Vec<(u32, u32)>,
 }
 
-impl Uses {
-    fn new(code: &Code, defined: &[(u32, Option<u32>)]) -> Self {
-        let for_each = |f: &mut dyn FnMut(Token, u32)| {
-            for (block, b) in code.blocks.iter().zip(0..) {
-                for_each_use(code, block, |token| {
-                    let (by, place) = defined[token.0 as usize];
-                    if by != b || place.is_some() {
-                        f(token, b);
-                    }
-                });
+impl Lists {
+    fn new(keys: usize, capacity: usize) -> Self {
+        Self {
+            first: vec![NONE; keys],
+            items: Vec::with_capacity(capacity),
+        }
+    }
+
+    fn add(&mut self, key: u32, item: u32) {
+        let place = u32::try_from(self.items.len()).unwrap_or(NONE);
+        let next = std::mem::replace(&mut self.first[key as usize], place);
+        self.items.push((item, next));
+    }
+
+    fn for_each(&self, key: u32, mut f: impl FnMut(u32)) {
+        let mut place = self.first[key as usize];
+        while let Some(&(item, next)) = self.items.get(place as usize) {
+            f(item);
+            place = next;
+        }
+    }
+}
+
+/// The blocks that use each token, but for the one whose instruction defines it.
+fn uses(code: &Code, defined: &[Definition]) -> Lists {
+    let mut uses = Lists::new(defined.len(), code.tokens.len());
+    for (b, block) in (0..).zip(&code.blocks) {
+        let mut add = |tokens: Span| {
+            for token in tokens.of(&code.tokens) {
+                let by = defined[token.0 as usize];
+                if by.block != b || by.param.is_some() {
+                    uses.add(token.0, b);
+                }
             }
         };
-        let mut starts = vec![0_u32; defined.len() + 1];
-        for_each(&mut |token, _| starts[token.0 as usize + 1] += 1);
-        for token in 0..defined.len() {
-            starts[token + 1] += starts[token];
+        for instr in block.instrs.of(&code.instrs) {
+            if let Instr::Await(of) | Instr::Join(_, of) = instr {
+                add(*of);
+            }
         }
-        let mut next = starts.clone();
-        let mut blocks = vec![0; starts[defined.len()] as usize];
-        for_each(&mut |token, b| {
-            let place = &mut next[token.0 as usize];
-            blocks[*place as usize] = b;
-            *place += 1;
-        });
-        Self { starts, blocks }
+        for edge in block.edges.of(&code.edges) {
+            add(edge.args);
+        }
     }
-
-    fn of(&self, token: Token) -> &[u32] {
-        let [start, end] = [0, 1].map(|i| self.starts[token.0 as usize + i] as usize);
-        &self.blocks[start..end]
-    }
+    uses
 }
 
-fn for_each_use(code: &Code, block: &Block, mut f: impl FnMut(Token)) {
-    for instr in block.instrs.of(&code.instrs) {
-        if let Instr::Await(of) | Instr::Join(_, of) = instr {
-            of.of(&code.tokens).iter().copied().for_each(&mut f);
+/// The blocks that edges to each block come from.
+fn predecessors(code: &Code) -> Lists {
+    let mut predecessors = Lists::new(code.blocks.len(), code.edges.len());
+    for (b, block) in (0..).zip(&code.blocks) {
+        for to in block.edges.of(&code.edges).iter().filter_map(|edge| edge.to) {
+            predecessors.add(to.0, b);
         }
     }
-    for edge in block.edges.of(&code.edges) {
-        edge.args.of(&code.tokens).iter().copied().for_each(&mut f);
-    }
-}
-
-/// The blocks that edges come from.
-struct Predecessors {
-    starts: Vec<u32>,
-    blocks: Vec<u32>,
-}
-
-impl Predecessors {
-    fn new(code: &Code) -> Self {
-        let edges = || {
-            let blocks = code.blocks.iter().zip(0..);
-            blocks.flat_map(|(block, b)| {
-                block
-                    .edges
-                    .of(&code.edges)
-                    .iter()
-                    .filter_map(move |edge| Some((b, edge.to?.0)))
-            })
-        };
-        let mut starts = vec![0_u32; code.blocks.len() + 1];
-        for (_, to) in edges() {
-            starts[to as usize + 1] += 1;
-        }
-        for b in 0..code.blocks.len() {
-            starts[b + 1] += starts[b];
-        }
-        let mut next = starts.clone();
-        let mut blocks = vec![0; starts[code.blocks.len()] as usize];
-        for (b, to) in edges() {
-            blocks[next[to as usize] as usize] = b;
-            next[to as usize] += 1;
-        }
-        Self { starts, blocks }
-    }
-
-    fn of(&self, b: u32) -> &[u32] {
-        &self.blocks[self.starts[b as usize] as usize..self.starts[b as usize + 1] as usize]
-    }
+    predecessors
 }

@@ -43,13 +43,17 @@ pub(super) struct Worklist {
 
 impl Worklist {
     pub fn new(order: Vec<u32>) -> Self {
-        let mut blocks: Vec<(u32, BlockId)> = order.iter().copied().zip((0..).map(BlockId)).collect();
-        blocks.retain(|(place, _)| *place != u32::MAX);
-        blocks.sort_unstable();
+        let reached = order.iter().filter(|place| **place != u32::MAX).count();
+        let mut blocks = vec![BlockId(0); reached];
+        for (block, place) in (0..).map(BlockId).zip(&order) {
+            if let Some(at) = blocks.get_mut(*place as usize) {
+                *at = block;
+            }
+        }
         Self {
             order,
-            waiting: vec![false; blocks.len()],
-            blocks: blocks.into_iter().map(|(_, block)| block).collect(),
+            waiting: vec![false; reached],
+            blocks,
             next: 0,
         }
     }

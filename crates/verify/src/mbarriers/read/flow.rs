@@ -1,6 +1,6 @@
 //! Control flow of operations with regions, as MLIR's interfaces have it.
 
-use async_mlir::control_flow::{Edge, constant_trip_count, entry_edges, region_exit_edges};
+use async_mlir::control_flow::{Edges, constant_trip_count, entry_edges, region_exit_edges};
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{arith, attr, gpu, scf};
 
@@ -9,9 +9,9 @@ pub(super) struct Flow<'c> {
     /// The blocks, by region.
     pub blocks: Vec<Option<Block<'c>>>,
     /// The edges on which it is entered.
-    pub entries: Vec<Edge<'c>>,
+    pub entries: Edges<'c>,
     /// The edges from the end of each region.
-    pub exits: Vec<Vec<Edge<'c>>>,
+    pub exits: Vec<Edges<'c>>,
     /// How often it runs, if it is a loop of constant trip count.
     pub trip: Option<u64>,
 }
@@ -31,7 +31,7 @@ impl<'c> Flow<'c> {
             }
             blocks.push(first);
             exits.push(match first.map(Block::terminator) {
-                None => Vec::new(),
+                None => Edges::new(),
                 Some(terminator) => region_exit_edges(terminator?)?,
             });
         }
