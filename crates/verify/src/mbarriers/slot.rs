@@ -12,6 +12,7 @@
 //! - They may be *behind*, and not know that phases are complete for which others have waited. If they waited for the next one, they
 //!   might take an older phase for it, which has the same parity.
 
+use super::certificate::Account;
 use super::code::{Gathering, MOST_GATHERINGS, Roles, Who};
 use std::fmt;
 
@@ -99,6 +100,8 @@ pub enum Fault {
     Gathered,
     /// There are too many states to look at.
     TooMany,
+    /// The certificate does not hold.
+    Unproven,
 }
 
 impl fmt::Display for Fault {
@@ -121,6 +124,7 @@ impl fmt::Display for Fault {
             Self::InFlight => "is reached while a load that it awaits may be in flight",
             Self::Gathered => "waits for others than those threads that have arrived last",
             Self::TooMany => "has mbarriers with more states than can be looked at",
+            Self::Unproven => "has mbarriers whose certificate does not hold",
         })
     }
 }
@@ -205,7 +209,7 @@ impl Slot {
 
     /// Returns true if there may be loads in flight, or arrivals that nobody waits for.
     pub fn is_in_flight(&self) -> bool {
-        self.pending != self.count || self.debt != 0
+        self.pending != self.count || self.debt != 0 || self.has_loads
     }
 
     /// `mbarrier.expect_tx`.
@@ -338,6 +342,21 @@ impl Slot {
     #[must_use]
     pub fn with_age(self, age: u8) -> Self {
         Self { age, ..self }
+    }
+
+    /// What one thread knows of it; `None` if it is not initialized.
+    #[must_use]
+    pub fn account(&self) -> Option<Account> {
+        let number = |number| u64::try_from(number).unwrap_or(0);
+        (self.count != 0).then(|| Account {
+            total: number(self.count),
+            parity: self.parity,
+            arrivals: number(self.pending),
+            debt: self.debt,
+            loaded: self.has_loads,
+            fresh: self.is_new,
+            at_wait: self.at_wait != 0,
+        })
     }
 
     /// A fence after initializations.
