@@ -46,7 +46,9 @@ fn rings() -> impl Strategy<Value = Case> {
     let changes = proptest::collection::vec(rings::changes(), 0..2);
     let certificates = (rings::pipelines(), changes).prop_filter_map("has none", |(pipeline, changes)| {
         let mut draft = pipeline.draft();
-        changes.iter().for_each(|change| change.apply(&mut draft));
+        for change in &changes {
+            change.apply(&mut draft);
+        }
         mbarriers::check(&draft.code()).ok()?.certificate
     });
     (certificates, spoils()).prop_map(|(certificate, spoils)| (mbarrier_lines::write(&certificate), spoils))

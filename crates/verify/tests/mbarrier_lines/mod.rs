@@ -95,7 +95,15 @@ pub fn read(numbers: &[u64]) -> Option<Certificate> {
     })?;
     let nodes = reader.list(|this| {
         let block = this.small()?;
-        let accounts = this.list(|this| Some((this.small()?, this.account()?)))?;
+        let accounts = this.list(|this| {
+            let mbarrier = this.small()?;
+            let account = if this.truth()? {
+                Some(this.account()?)
+            } else {
+                None
+            };
+            Some((mbarrier, account))
+        })?;
         let claims = this.list(Reader::numbered)?;
         let successors = this.list(Reader::small)?;
         Some(Node {
@@ -156,11 +164,8 @@ impl Reader<'_> {
         })
     }
 
-    fn account(&mut self) -> Option<Option<Account>> {
-        if !self.truth()? {
-            return Some(None);
-        }
-        Some(Some(Account {
+    fn account(&mut self) -> Option<Account> {
+        Some(Account {
             total: self.number()?,
             parity: self.truth()?,
             arrivals: self.number()?,
@@ -168,6 +173,6 @@ impl Reader<'_> {
             loaded: self.truth()?,
             fresh: self.truth()?,
             at_wait: self.truth()?,
-        }))
+        })
     }
 }
