@@ -2,8 +2,8 @@
 //!
 //! [`read`] turns a function whose tokens are still there, beside the mbarriers and waits that stand for them, into [`Code`]: of one
 //! ring of mbarriers at a time, with all that its slots and parities are computed from. [`check()`] looks at every state that
-//! the code can be in: what it accepts is true of every execution. Where one thread
-//! is enough to say so, it hands out what it has found as a [`Certificate`], and checks that ([`check_certificate()`]).
+//! the code can be in: what it accepts is true of every execution. Where only
+//! the thread that issues arrives, it hands out what it has found as a [`Certificate`], and checks that ([`check_certificate()`]).
 //!
 //! *The machine* is that of the PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier", see [`mod@slot`]. All
 //! threads of a block take the same way to loads, arrivals and barriers; how far each of them is, is anybody's guess.

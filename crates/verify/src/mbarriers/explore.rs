@@ -35,7 +35,7 @@ pub struct Outcome {
     /// For each instruction that is a wait, and not of the thread that issues, how many times threads may have gathered since the phase that
     /// it waits for was armed, but for those times that were over then; `None` if it is never reached.
     pub ages: Vec<Option<u8>>,
-    /// What proves it for one thread; `None` if there is more than that to it.
+    /// What proves it; `None` if others than the thread that issues arrive, or if warps have roles.
     pub certificate: Option<Certificate>,
 }
 

@@ -5,7 +5,7 @@
 //!
 //! An account says where the thread is that executes the code: in which phase, how many arrivals are pending, and the *debt*, which is the
 //! bytes expected less those of the loads that were issued. Once the last arrival is done, the phase may be complete, and is after a wait.
-//! `proofs/` has these rules, with a proof, for one thread. Two more things are about the others:
+//! `proofs/` has these rules, with a proof, for threads that all execute the same, of which one arrives. Two things are about the others:
 //!
 //! - They may be *at the wait* for the last phase while this thread goes on. If the next phase were complete by then, its parity would be
 //!   that of the phase before, and they would never pass.

@@ -1,7 +1,7 @@
 //! Writes what was explored as a [`Certificate`]: each state that a block begins in is a block of its own, and a node.
 //!
-//! Certificates are about one thread, which issues all loads and does all arrivals. So code has one only if all threads execute the
-//! same, others than that thread do nothing but wait, and how far they are apart follows from barriers of the block.
+//! Certificates are about threads that all execute the same, of which one issues all loads and does all arrivals, while the others
+//! wait. How far they are apart follows from barriers of the block. So code has one only if that is so.
 
 use super::certificate::{Block, BlockId, Certificate, Edge, Instr, Mbarrier, Node, NodeId};
 use super::code::{self, Code, MOST_SLOTS, Token, Who};
