@@ -344,14 +344,13 @@ impl Slot {
         Self { age, ..self }
     }
 
-    /// What one thread knows of it; `None` if it is not initialized.
+    /// The account of a certificate; `None` if it is not initialized.
     #[must_use]
     pub fn account(&self) -> Option<Account> {
-        let number = |number| u64::try_from(number).unwrap_or(0);
         (self.count != 0).then(|| Account {
-            total: number(self.count),
+            total: self.count.unsigned_abs(),
             parity: self.parity,
-            arrivals: number(self.pending),
+            arrivals: self.pending.unsigned_abs(),
             debt: self.debt,
             loaded: self.has_loads,
             fresh: self.is_new,
