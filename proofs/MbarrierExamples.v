@@ -1,7 +1,7 @@
 (* Code with mbarriers that has a certificate, and code that isn't safe. *)
 
-From Coq Require Import List Arith ZArith.
-From AsyncOpt Require Import Mbarrier MbarrierChecker MbarrierSoundness.
+From Coq Require Import List Arith ZArith Relations.
+From AsyncOpt Require Import Mbarrier MbarrierChecker MbarrierSoundness MbarrierThreads.
 Import ListNotations.
 
 Definition safe (p : code) : Prop :=
@@ -94,4 +94,42 @@ Proof.
   destruct Hst as (st & Hst & Hrest & Henv & Hloads).
   destruct (H st [1] [] 1 0 Hst Hrest) as [l [Hl Hleft]]; [cbn; auto|rewrite Henv; cbn; auto|].
   rewrite Hloads in Hl. injection Hl as <-. discriminate.
+Qed.
+
+(* The first thread is two phases ahead of the other one, which takes the second phase for the one before the first. *)
+Definition no_sync : list instr := [Init 0 1; Sync; Arrive 0; TryWait 0 (Bit false); Arrive 0; TryWait 0 (Bit true)].
+
+Definition no_sync_way : list event := map Do no_sync.
+
+Theorem no_sync_is_stuck rs e :
+  way [Block no_sync []] 0 no_sync no_sync_way /\ ~ threads_move_on no_sync_way rs e.
+Proof.
+  split; [repeat constructor|]. intros H.
+  assert (Hs : exists bs, reach no_sync_way rs e (Threads 6 [3] bs []) /\ phase (bs 0) = 2).
+  { assert (H0 : reach no_sync_way rs e (Threads 0 [0] (fun _ => Phase 0 0 0 0) [])) by repeat constructor.
+    pose proof (ReachMove _ _ _ _ _ H0 (MoveFirst no_sync_way rs e 0 _ _ _ _ _ eq_refl I (RunInit 0 1 _ _ _ _ _ _))) as H1.
+    pose proof (ReachMove _ _ _ _ _ H1 (MoveOther no_sync_way rs e 1 [] 0 [] _ _ _ eq_refl I)) as H2.
+    assert (Hsync : all_at 1 1 [1]) by repeat constructor.
+    pose proof (ReachMove _ _ _ _ _ H2 (MoveOther no_sync_way rs e 1 [] 1 [] _ _ _ eq_refl Hsync)) as H3.
+    pose proof (ReachMove _ _ _ _ _ H3 (MoveOther no_sync_way rs e 1 [] 2 [] _ _ _ eq_refl I)) as H4.
+    assert (Hsync' : all_at 1 1 [3]) by repeat constructor.
+    pose proof (ReachMove _ _ _ _ _ H4 (MoveFirst no_sync_way rs e 1 _ _ _ _ _ eq_refl Hsync' (RunSync _ _ _ _ _ _))) as H5.
+    pose proof (ReachMove _ _ _ _ _ H5 (MoveFirst no_sync_way rs e 2 _ _ _ _ _ eq_refl I (RunArrive 0 _ _ _ _ _ _))) as H6.
+    cbn in H6. match type of H6 with reach _ _ _ (Threads _ _ ?bs _) => assert (Hw : Nat.odd (phase (bs 0)) <> false) by discriminate end.
+    pose proof (ReachMove _ _ _ _ _ H6 (MoveFirst no_sync_way rs e 3 _ _ _ _ _ eq_refl Hw (RunTryWait 0 (Bit false) _ _ _ _ _ _ Hw))) as H7.
+    pose proof (ReachMove _ _ _ _ _ H7 (MoveFirst no_sync_way rs e 4 _ _ _ _ _ eq_refl I (RunArrive 0 _ _ _ _ _ _))) as H8.
+    cbn in H8. match type of H8 with reach _ _ _ (Threads _ _ ?bs _) => assert (Hw' : Nat.odd (phase (bs 0)) <> true) by discriminate end.
+    pose proof (ReachMove _ _ _ _ _ H8 (MoveFirst no_sync_way rs e 5 _ _ _ _ _ eq_refl Hw' (RunTryWait 0 (Bit true) _ _ _ _ _ _ Hw'))) as H9.
+    cbn in H9. eexists. split; [exact H9|reflexivity]. }
+  destruct Hs as (bs & Hs & Hphase). destruct (H _ Hs) as (s & s' & Hland & Hmove).
+  { exists 3. cbn. auto. }
+  assert (Heq : s = Threads 6 [3] bs []).
+  { apply clos_rt_rt1n in Hland. inversion Hland as [|s1 s2 Hl]; [reflexivity|]. subst.
+    inversion Hl as [j fs bs' ls is_ st Hc]; subst. unfold seen in Hc. inversion Hc as [blk is0 rs0 bs0 e0 before b k n after _ E].
+    now destruct before. }
+  subst s. remember (Threads 6 [3] bs []) as s eqn:E.
+  destruct Hmove as [j fs bs' ls i st Hev|j fs bs' ls ed Hev|j before f after bs' ls ev Hev Hpass];
+    injection E as -> E' -> ->; try discriminate.
+  destruct before as [|x before]; injection E' as -> E'; [|now destruct before].
+  injection Hev as <-. cbn in Hpass. now rewrite Hphase in Hpass.
 Qed.
