@@ -4,8 +4,6 @@
 //! numbers. [`check_certificate()`](super::check_certificate()) checks it. `proofs/` has the same code, certificates and checker,
 //! and what follows of code that has a certificate.
 
-use serde::{Deserialize, Serialize};
-
 /// An mbarrier: a slot of a ring.
 pub type Mbarrier = u32;
 
@@ -19,7 +17,7 @@ pub type BlockId = u32;
 pub type NodeId = u32;
 
 /// Code, and an inductive invariant of it.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Certificate {
     /// The code; it begins with the first block.
     pub blocks: Vec<Block>,
@@ -28,7 +26,7 @@ pub struct Certificate {
 }
 
 /// Instructions in a row, then a choice of edges.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Block {
     /// What happens, in order.
     pub instrs: Vec<Instr>,
@@ -37,7 +35,7 @@ pub struct Block {
 }
 
 /// An instruction.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Instr {
     /// `mbarrier.init`: a phase counts so many arrivals.
     Init(Mbarrier, u64),
@@ -62,7 +60,7 @@ pub enum Instr {
 }
 
 /// A transfer of control.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edge {
     /// Its target.
     pub to: BlockId,
@@ -71,7 +69,7 @@ pub struct Edge {
 }
 
 /// What is known where a block begins.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Node {
     /// The block.
     pub block: BlockId,
@@ -85,7 +83,7 @@ pub struct Node {
 
 /// The phase of an mbarrier that the thread has to do with. Once its last arrival is done and its debt is paid, it may be complete.
 #[allow(clippy::struct_excessive_bools)] // They have nothing to do with each other.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Account {
     /// The arrivals of each phase.
     pub total: u64,
