@@ -1,39 +1,7 @@
 (* Reads pairs of code and certificate, one a line, and says of each whether the checker accepts it. README.md has the format. *)
 
 open Checker
-
-exception Malformed
-
-(* A number has at most 32 bits, so that nothing overflows in the checker. *)
-let number word =
-  let digit n c =
-    match c with
-    | '0' .. '9' ->
-        let n = (10 * n) + Char.code c - Char.code '0' in
-        if n > 0xffff_ffff then raise Malformed else n
-    | _ -> raise Malformed
-  in
-  String.fold_left digit 0 word
-
-let numbers line =
-  String.map (function '\t' | '\r' -> ' ' | c -> c) line
-  |> String.split_on_char ' '
-  |> List.filter (fun word -> word <> "")
-  |> List.rev_map number |> List.rev (* List.map would overflow the stack. *)
-
-let next input =
-  match !input with
-  | [] -> raise Malformed
-  | n :: rest ->
-      input := rest;
-      n
-
-let list read input =
-  let rec go n items = if n = 0 then List.rev items else go (n - 1) (read input :: items) in
-  let length = next input in
-  go length []
-
-let option input = match next input with 0 -> None | n -> Some (n - 1)
+open Lines
 
 let instr input =
   match next input with
@@ -73,10 +41,6 @@ let code input =
   let trips = list next input in
   { trips; blocks = list block input }
 
-let pair input =
-  let first = next input in
-  (first, next input)
-
 let entry input =
   let l = next input in
   (l, pair input)
@@ -91,18 +55,8 @@ let node input =
   let claims = list claim input in
   { node_block; context; claims; succs = list option input }
 
-let answer line =
-  try
-    let input = ref (numbers line) in
-    let code = code input in
-    let certificate = list node input in
-    if !input <> [] then raise Malformed;
-    if check code certificate then "accepted" else "refused"
-  with Malformed -> "malformed"
-
 let () =
-  try
-    while true do
-      print_endline (answer (input_line stdin))
-    done
-  with End_of_file -> ()
+  answer_all (fun input ->
+      let code = code input in
+      let certificate = list node input in
+      fun () -> check code certificate)

@@ -2,11 +2,14 @@
 //!
 //! [`read`] turns a function whose tokens are still there, beside the mbarriers and waits that stand for them, into [`Code`]: of one
 //! ring of mbarriers at a time, with all that its slots and parities are computed from. [`check()`] looks at every state that
-//! the code can be in: what it accepts is true of every execution.
+//! the code can be in: what it accepts is true of every execution. Where only
+//! the thread that issues arrives, it hands out what it has found as a [`Certificate`], and checks that ([`check_certificate()`]).
 //!
 //! *The machine* is that of the PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier", see [`mod@slot`]. All
 //! threads of a block take the same way to loads, arrivals and barriers; how far each of them is, is anybody's guess.
 
+pub mod certificate;
+pub mod check_certificate;
 pub mod code;
 pub mod explore;
 pub mod int;
@@ -14,8 +17,11 @@ pub mod liveness;
 pub mod read;
 pub mod slot;
 pub mod state;
+pub mod unfold;
 pub mod verify;
 
+pub use certificate::Certificate;
+pub use check_certificate::{Unproven, check_certificate};
 pub use code::Code;
 pub use explore::{Outcome, Refusal, check};
 pub use read::Written;

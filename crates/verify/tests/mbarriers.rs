@@ -122,3 +122,42 @@ fn a_wait_for_the_last_phase_is_no_wait_for_this_one() {
     };
     assert_eq!(check(&code), Err(refusal));
 }
+
+/// A load whose bytes are expected is in flight, also where no thread has arrived: a function must not end there, nor its mbarrier.
+#[test]
+fn a_load_is_in_flight_before_the_arrival() {
+    let slot = Operand::Const(0);
+    let begin = [
+        Instr::Init {
+            slot,
+            count: Operand::Const(1),
+        },
+        Instr::InitFence,
+        Instr::Barrier,
+        Instr::Expect {
+            slot,
+            bytes: Operand::Const(16),
+        },
+        Instr::Load {
+            slot,
+            bytes: 16,
+            token: Token(0),
+        },
+    ];
+    for (end, instr) in [(None, None), (Some(Instr::Inval { slot }), Some(5))] {
+        let mut code = Code {
+            depth: 1,
+            threads: vec![1],
+            tokens: 1,
+            instrs: begin.into_iter().chain(end).collect(),
+            edges: vec![Edge::default()],
+            ..Code::default()
+        };
+        code.blocks = vec![Block {
+            instrs: Span::since(0, &code.instrs),
+            edges: Span::since(0, &code.edges),
+        }];
+        let fault = Rule::InUse;
+        assert_eq!(check(&code), Err(Refusal { instr, fault }));
+    }
+}

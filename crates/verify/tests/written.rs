@@ -8,7 +8,9 @@ use async_mlir::melior::Context;
 use async_mlir::melior::dialect::DialectRegistry;
 use async_mlir::melior::ir::Module;
 use async_mlir::names::{gpu, nvgpu};
-use async_verify::mbarriers::{Written, verify};
+use async_verify::mbarriers::code::Gathering;
+use async_verify::mbarriers::read::{Index, Iterations, read};
+use async_verify::mbarriers::{Written, check, verify};
 
 /// Numbers of phases are computed from the iteration.
 const CLOSED_FORM: &str = include_str!("kernels/closed_form.mlir");
@@ -23,11 +25,9 @@ const LOAD_BY_LOAD: &str = include_str!("kernels/load_by_load.mlir");
 
 const ALL: [&str; 5] = [CLOSED_FORM, COUNTED, GATHERING, ROLES, LOAD_BY_LOAD];
 
-/// What is wrong with a kernel; nothing if it is accepted.
-fn fault(context: &Context, kernel: &str) -> Option<String> {
-    let Some(module) = Module::parse(context, &format!("gpu.module @m {{\n{kernel}\n}}")) else {
-        return Some("it can't be parsed".to_owned());
-    };
+/// What `look` finds in a kernel; `None` if it can't be parsed.
+fn look<T>(context: &Context, kernel: &str, look: impl FnOnce(&Written) -> T) -> Option<T> {
+    let module = Module::parse(context, &format!("gpu.module @m {{\n{kernel}\n}}"))?;
     let (mut function, mut rings, mut loads) = (None, Vec::new(), Vec::new());
     Op::from(module.as_operation()).walk(|op| {
         match op.name() {
@@ -44,7 +44,27 @@ fn fault(context: &Context, kernel: &str) -> Option<String> {
         loads: &loads,
         has_roles: kernel.contains("issuer"),
     };
-    verify(&written).err().map(|failure| failure.what)
+    Some(look(&written))
+}
+
+/// What is wrong with a kernel; nothing if it is accepted.
+fn fault(context: &Context, kernel: &str) -> Option<String> {
+    let verdict = look(context, kernel, |written| {
+        verify(written).map_err(|failure| failure.what)
+    });
+    verdict.map_or_else(|| Some("it can't be parsed".to_owned()), Result::err)
+}
+
+/// The rings of a kernel, and how many of them have a certificate.
+fn certified(written: &Written) -> (usize, usize) {
+    let index = Index::new(written).expect("it can be read");
+    let mut certified = 0;
+    for &create in written.rings {
+        let reading = read(&index, create, &[], Iterations::Some, Gathering::default());
+        let outcome = check(&reading.expect("it can be read").code);
+        certified += usize::from(outcome.is_ok_and(|outcome| outcome.certificate.is_some()));
+    }
+    (written.rings.len(), certified)
 }
 
 fn context() -> Context {
@@ -57,6 +77,20 @@ fn context() -> Context {
 fn what_is_written_is_accepted() {
     for kernel in ALL {
         assert_eq!(fault(&context(), kernel), None, "{kernel}");
+    }
+}
+
+/// Where only the thread that issues loads arrives, each ring has a certificate.
+#[test]
+fn what_one_thread_arrives_at_has_a_certificate() {
+    let context = context();
+    for kernel in [CLOSED_FORM, COUNTED, LOAD_BY_LOAD] {
+        let (rings, certified) = look(&context, kernel, certified).expect("it can be parsed");
+        assert_eq!(certified, rings, "{kernel}");
+    }
+    for kernel in [GATHERING, ROLES] {
+        let (_, certified) = look(&context, kernel, certified).expect("it can be parsed");
+        assert_eq!(certified, 0, "{kernel}");
     }
 }
 

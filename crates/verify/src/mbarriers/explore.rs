@@ -7,11 +7,14 @@
 //! Cost: (instructions) x (states that a block is entered in), which are at most a few for each slot of the ring in the code that
 //! `--gpux-tokens-to-mbarriers` writes.
 
+use super::certificate::{Certificate, NodeId};
+use super::check_certificate::check_certificate;
 use super::code::{BlockId, Code, Instr, Token, Var, Who};
 use super::int::{Int, UNKNOWN};
 use super::liveness::{Live, liveness};
 use super::slot::{Fault, Slot};
 use super::state::{Slots, State};
+use super::unfold::Unfolding;
 use rustc_hash::FxHashMap;
 
 /// The most states that a block is looked at in.
@@ -32,6 +35,8 @@ pub struct Outcome {
     /// For each instruction that is a wait, and not of the thread that issues, how many times threads may have gathered since the phase that
     /// it waits for was armed, but for those times that were over then; `None` if it is never reached.
     pub ages: Vec<Option<u8>>,
+    /// What proves it; `None` if others than the thread that issues arrive, or if warps have roles.
+    pub certificate: Option<Certificate>,
 }
 
 /// What is known where a block begins.
@@ -66,14 +71,24 @@ impl Ages {
     }
 }
 
+/// What goes with a state.
+#[derive(Debug)]
+struct Seen {
+    ages: Ages,
+    /// Its number among all states.
+    node: NodeId,
+}
+
 /// What is looked at.
 struct Explorer<'a> {
     code: &'a Code,
     live: Vec<Live>,
     /// The states in which each block begins.
-    seen: Vec<FxHashMap<Known, Ages>>,
+    seen: Vec<FxHashMap<Known, Seen>>,
+    num_seen: NodeId,
     work: Vec<(BlockId, Known)>,
     outcome: Outcome,
+    unfolding: Option<Unfolding>,
 }
 
 impl Explorer<'_> {
@@ -81,14 +96,14 @@ impl Explorer<'_> {
         self.code.threads.len()
     }
 
-    /// Comes to block `to`, where variables and tokens are what these say.
+    /// Comes to block `to`, where variables and tokens are what these say; returns the number of the state.
     fn arrive(
         &mut self,
         to: BlockId,
         state: &State,
         var: impl Fn(Var) -> Int,
         token: impl Fn(Token, usize) -> Slots,
-    ) -> Result<(), Refusal> {
+    ) -> Result<NodeId, Refusal> {
         let live = &self.live[to.0 as usize];
         let roles = self.roles();
         let names = live
@@ -109,25 +124,34 @@ impl Explorer<'_> {
         };
         let seen = &mut self.seen[to.0 as usize];
         if let Some(before) = seen.get_mut(&known) {
-            if before.join(&ages) {
+            let node = before.node;
+            if before.ages.join(&ages) {
                 self.work.push((to, known));
             }
-            return Ok(());
+            return Ok(node);
         }
         if seen.len() == MOST_STATES {
             let fault = Fault::TooMany;
             return Err(Refusal { instr: None, fault });
         }
-        seen.insert(known.clone(), ages);
+        let node = self.num_seen;
+        self.num_seen += 1;
+        if let Some(unfolding) = &mut self.unfolding {
+            // There is one role.
+            let tokens = live.tokens.iter().zip(&known.tokens);
+            unfolding.enter(&known.slots, tokens.map(|(token, slots)| (*token, *slots)));
+        }
+        seen.insert(known.clone(), Seen { ages, node });
         self.work.push((to, known));
-        Ok(())
+        Ok(node)
     }
 
-    /// Makes `state` what is known where block `at` begins.
-    fn restore(&self, at: BlockId, known: &Known, state: &mut State) {
+    /// Makes `state` what is known where block `at` begins; returns its number.
+    fn restore(&self, at: BlockId, known: &Known, state: &mut State) -> NodeId {
         let live = &self.live[at.0 as usize];
         state.slots.copy_from_slice(&known.slots);
-        if let Some(ages) = self.seen[at.0 as usize].get(known) {
+        let seen = self.seen[at.0 as usize].get(known);
+        if let Some(Seen { ages, .. }) = seen {
             for (slot, age) in state.slots.iter_mut().zip(&ages.slots) {
                 *slot = slot.with_age(*age);
             }
@@ -144,10 +168,14 @@ impl Explorer<'_> {
         for ((token, role), slots) in names.zip(&known.tokens) {
             state.set_token(token, role, *slots);
         }
+        seen.map_or(NodeId::MAX, |seen| seen.node)
     }
 
-    fn run(&mut self, place: usize, state: &mut State) -> Result<(), Refusal> {
+    fn run(&mut self, node: NodeId, place: usize, state: &mut State) -> Result<(), Refusal> {
         let instr = self.code.instrs[place];
+        if let Some(unfolding) = &mut self.unfolding {
+            unfolding.push(node, instr, state, self.code);
+        }
         let refusal = |fault| Refusal {
             instr: Some(place),
             fault,
@@ -166,6 +194,54 @@ impl Explorer<'_> {
         }
         Ok(())
     }
+
+    /// Goes on from a state, which has been left at the end of block `at`.
+    fn take_edges(&mut self, node: NodeId, at: BlockId, state: &State) -> Result<(), Refusal> {
+        for edge in self.code.blocks[at.0 as usize].edges.of(&self.code.edges) {
+            let Some(taken) = state.take(edge) else {
+                continue;
+            };
+            let Some(to) = edge.to else {
+                leave(state)?;
+                if let Some(unfolding) = &mut self.unfolding {
+                    unfolding.leave(node, &state.slots);
+                }
+                continue;
+            };
+            let next = self.arrive(
+                to,
+                state,
+                |var| taken.var(var),
+                |token, role| taken.in_flight(token, role),
+            )?;
+            if let Some(unfolding) = &mut self.unfolding {
+                let live = &self.live[to.0 as usize].tokens;
+                let binds = edge.tokens.iter().copied();
+                unfolding.connect(
+                    node,
+                    next,
+                    binds.filter(|(token, _)| live.binary_search(token).is_ok()),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// What was found, whose certificate holds.
+    fn finish(self) -> Result<Outcome, Refusal> {
+        let certificate = self.unfolding.map(Unfolding::finish);
+        if certificate
+            .as_ref()
+            .is_some_and(|known| check_certificate(known).is_err())
+        {
+            let fault = Fault::Unproven;
+            return Err(Refusal { instr: None, fault });
+        }
+        Ok(Outcome {
+            certificate,
+            ..self.outcome
+        })
+    }
 }
 
 /// Checks that no execution of `code` breaks a rule: each phase has the arrivals and bytes that it expects, each wait is for the phase of its
@@ -179,38 +255,30 @@ pub fn check(code: &Code) -> Result<Outcome, Refusal> {
     let mut explorer = Explorer {
         code,
         live: liveness(code),
-        seen: vec![FxHashMap::default(); code.blocks.len()],
+        seen: code.blocks.iter().map(|_| FxHashMap::default()).collect(),
+        num_seen: 0,
         work: Vec::new(),
         outcome: Outcome {
             ages: vec![None; code.instrs.len()],
+            certificate: None,
         },
+        unfolding: Unfolding::new(code),
     };
     let mut state = State::new(code);
     if !code.blocks.is_empty() {
         explorer.arrive(BlockId(0), &state, |_| UNKNOWN, |_, _| 0)?;
     }
     while let Some((at, known)) = explorer.work.pop() {
-        explorer.restore(at, &known, &mut state);
-        let block = code.blocks[at.0 as usize];
-        for place in block.instrs.range() {
-            explorer.run(place, &mut state)?;
+        let node = explorer.restore(at, &known, &mut state);
+        if let Some(unfolding) = &mut explorer.unfolding {
+            unfolding.begin(node);
         }
-        for edge in block.edges.of(&code.edges) {
-            let Some(taken) = state.take(edge) else {
-                continue;
-            };
-            match edge.to {
-                None => leave(&state)?,
-                Some(to) => explorer.arrive(
-                    to,
-                    &state,
-                    |var| taken.var(var),
-                    |token, role| taken.in_flight(token, role),
-                )?,
-            }
+        for place in code.blocks[at.0 as usize].instrs.range() {
+            explorer.run(node, place, &mut state)?;
         }
+        explorer.take_edges(node, at, &state)?;
     }
-    Ok(explorer.outcome)
+    explorer.finish()
 }
 
 /// Looks at the state where the function ends: nothing may be in flight.

@@ -5,13 +5,14 @@
 //!
 //! An account says where the thread is that executes the code: in which phase, how many arrivals are pending, and the *debt*, which is the
 //! bytes expected less those of the loads that were issued. Once the last arrival is done, the phase may be complete, and is after a wait.
-//! `proofs/` has these rules, with a proof, for one thread. Two more things are about the others:
+//! `proofs/` has these rules, with a proof, for threads that all execute the same, of which one arrives. Two things are about the others:
 //!
 //! - They may be *at the wait* for the last phase while this thread goes on. If the next phase were complete by then, its parity would be
 //!   that of the phase before, and they would never pass.
 //! - They may be *behind*, and not know that phases are complete for which others have waited. If they waited for the next one, they
 //!   might take an older phase for it, which has the same parity.
 
+use super::certificate::Account;
 use super::code::{Gathering, MOST_GATHERINGS, Roles, Who};
 use std::fmt;
 
@@ -99,6 +100,8 @@ pub enum Fault {
     Gathered,
     /// There are too many states to look at.
     TooMany,
+    /// The certificate does not hold.
+    Unproven,
 }
 
 impl fmt::Display for Fault {
@@ -121,6 +124,7 @@ impl fmt::Display for Fault {
             Self::InFlight => "is reached while a load that it awaits may be in flight",
             Self::Gathered => "waits for others than those threads that have arrived last",
             Self::TooMany => "has mbarriers with more states than can be looked at",
+            Self::Unproven => "has mbarriers whose certificate does not hold",
         })
     }
 }
@@ -205,7 +209,7 @@ impl Slot {
 
     /// Returns true if there may be loads in flight, or arrivals that nobody waits for.
     pub fn is_in_flight(&self) -> bool {
-        self.pending != self.count || self.debt != 0
+        self.pending != self.count || self.debt != 0 || self.has_loads
     }
 
     /// `mbarrier.expect_tx`.
@@ -338,6 +342,20 @@ impl Slot {
     #[must_use]
     pub fn with_age(self, age: u8) -> Self {
         Self { age, ..self }
+    }
+
+    /// The account of a certificate; `None` if it is not initialized.
+    #[must_use]
+    pub fn account(&self) -> Option<Account> {
+        (self.count != 0).then(|| Account {
+            total: self.count.unsigned_abs(),
+            parity: self.parity,
+            arrivals: self.pending.unsigned_abs(),
+            debt: self.debt,
+            loaded: self.has_loads,
+            fresh: self.is_new,
+            at_wait: self.at_wait != 0,
+        })
     }
 
     /// A fence after initializations.

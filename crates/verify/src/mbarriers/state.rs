@@ -71,18 +71,18 @@ impl State {
         }
     }
 
-    fn operand(&self, operand: Operand) -> Int {
+    pub(super) fn operand(&self, operand: Operand) -> Int {
         match operand {
             Operand::Const(value) => Int::exact(value),
             Operand::Var(var) => self.var(var),
         }
     }
 
-    fn number(&self, operand: Operand) -> Result<i64, Fault> {
+    pub(super) fn number(&self, operand: Operand) -> Result<i64, Fault> {
         self.operand(operand).value().ok_or(Fault::Number)
     }
 
-    fn place(&self, slot: Operand) -> Result<usize, Fault> {
+    pub(super) fn place(&self, slot: Operand) -> Result<usize, Fault> {
         let slot = self
             .operand(slot)
             .value()
