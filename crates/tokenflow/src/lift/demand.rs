@@ -83,7 +83,10 @@ impl Demand {
         let Demanded { here, by_others } = state;
         match step {
             Step::Issue(_) => {}
-            Step::Access(kinds) => here.iter_mut().chain(by_others).for_each(|demanded| *demanded |= kinds),
+            Step::Access(kinds) => here
+                .iter_mut()
+                .chain(by_others)
+                .for_each(|demanded| *demanded |= kinds),
             Step::Commit(_) => {
                 for span in spans {
                     // The tail takes in one more group, and stays what it is.
