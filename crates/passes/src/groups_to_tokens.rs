@@ -299,7 +299,9 @@ fn leaves_nothing<'c>(
             let mut edges = block.edges.iter();
             edges.all(|edge| edge.to == tokenflow::Target::Exit)
         });
-    let any_wait = lifted.waits.iter().any(|tokens| !tokens.is_empty());
+    // A wait for reads says nothing of what is written.
+    let mut waits = counted.waits.iter().zip(&lifted.waits);
+    let any_wait = waits.any(|(wait, tokens)| !tokens.is_empty() && !convert::is_for_reads(*wait));
     for (block, _) in returns {
         if !any_wait || !block.is_complete() {
             let why = "the function is no kernel, and may return while groups are in flight, which a caller may wait for";

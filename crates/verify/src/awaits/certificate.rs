@@ -4,11 +4,11 @@ use super::code::Memory;
 use crate::groups::code::{Fifo, Token};
 use rustc_hash::FxHashSet;
 
-/// For each block, all operations that may be in flight or missing where it begins.
+/// For each block, all operations that may be in flight or missing where it begins; `None` if control never comes there.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Certificate {
     /// The sets, by block.
-    pub blocks: Vec<FxHashSet<Pending>>,
+    pub blocks: Vec<Option<FxHashSet<Pending>>>,
 }
 
 /// An operation that is not known to be complete.

@@ -48,12 +48,14 @@ pub fn check(
 ) -> Result<(), Refusal> {
     let live = Liveness::new(&code.groups);
     let mut state = State::new(code, &live, conflicts);
+    let claimed = |id: BlockId| certificate.blocks.get(id.0 as usize)?.as_ref();
+    if !code.groups.blocks.is_empty() && claimed(BlockId(0)).is_none() {
+        return Err(Refusal::Missing(BlockId(0)));
+    }
     for (id, block) in (0..).map(BlockId).zip(&code.groups.blocks) {
-        let claimed = certificate
-            .blocks
-            .get(id.0 as usize)
-            .ok_or(Refusal::Missing(id))?;
-        state.begin(claimed.iter());
+        // Control comes where it is claimed to come: edges show that this is all.
+        let Some(pending) = claimed(id) else { continue };
+        state.begin(pending.iter());
         let mut broken = None;
         state.run(id, |event, fault| {
             broken.get_or_insert(Refusal::Broken {
@@ -76,10 +78,7 @@ pub fn check(
         }
         for (edge, arriving) in edges.iter().zip(state.follow(edges)) {
             let Some(to) = edge.to else { continue };
-            let claimed = certificate
-                .blocks
-                .get(to.0 as usize)
-                .ok_or(Refusal::Missing(to))?;
+            let claimed = claimed(to).ok_or(Refusal::Missing(to))?;
             let mut arriving = arriving.into_iter();
             if !arriving.all(|pending| claimed.contains(&pending) || claimed.contains(&lost(pending))) {
                 return Err(Refusal::Missing(to));

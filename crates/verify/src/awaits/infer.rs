@@ -19,25 +19,25 @@ const MOST: usize = 1 << 12;
 pub fn infer(code: &Code) -> Certificate {
     let blocks = &code.groups.blocks;
     let mut certificate = Certificate {
-        blocks: vec![FxHashSet::default(); blocks.len()],
+        blocks: vec![None; blocks.len()],
     };
     if blocks.is_empty() {
         return certificate;
     }
     let live = Liveness::new(&code.groups);
     let mut state = State::new(code, &live, &|_, _| false);
-    let mut reached = vec![false; blocks.len()];
     let mut work = Worklist::new(reverse_postorder(&code.groups));
-    reached[0] = true;
+    certificate.blocks[0] = Some(FxHashSet::default());
     work.insert(BlockId(0));
     while let Some(id) = work.pop() {
-        state.begin(certificate.blocks[id.0 as usize].iter());
+        state.begin(certificate.blocks[id.0 as usize].iter().flatten());
         state.run(id, |_, _| {});
         let edges = blocks[id.0 as usize].edges.of(&code.groups.edges);
         for (edge, pending) in edges.iter().zip(state.follow(edges)) {
             let Some(to) = edge.to else { continue };
             let known = &mut certificate.blocks[to.0 as usize];
-            let mut changed = !std::mem::replace(&mut reached[to.0 as usize], true);
+            let mut changed = known.is_none();
+            let known = known.get_or_insert_default();
             for pending in pending {
                 let pending = if known.len() < MOST {
                     pending

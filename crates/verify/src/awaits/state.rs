@@ -317,7 +317,8 @@ impl<'a> State<'a> {
     pub fn left(&self) -> Option<Memory> {
         let is_left = |operation: &&Operation| match operation.phase {
             Some(Phase::Missing { .. }) => true,
-            Some(Phase::InFlight(_)) => self.code.returns,
+            // Where its group is open, a caller may close it, as before.
+            Some(Phase::InFlight(_)) => self.code.returns && self.age(operation) > 0,
             Some(Phase::AwaitedLate) | None => false,
         };
         self.operations
@@ -357,11 +358,15 @@ impl<'a> State<'a> {
         pending.collect()
     }
 
+    fn age(&self, operation: &Operation) -> i64 {
+        self.fifos[usize::from(operation.fifo.0)].closed - operation.group
+    }
+
     fn phase_at_end(&self, operation: &Operation) -> Option<Phase> {
         let fifo = usize::from(operation.fifo.0);
         Some(match operation.phase? {
             Phase::InFlight(_) => {
-                let age = self.fifos[fifo].closed - operation.group;
+                let age = self.age(operation);
                 let oldest = self.oldest.get(fifo).copied().unwrap_or(0);
                 Phase::InFlight(u32::try_from(age.min(oldest)).unwrap_or(0))
             }
