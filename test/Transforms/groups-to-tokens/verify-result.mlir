@@ -22,6 +22,7 @@
 // EXACT-LABEL: gpu.func @left
 // EXACT:       async.await %{{.*}}, %
 // EXACT-NOT:   async.await
+// EXACT-LABEL: gpu.func @other_threads
 gpu.module @kernels {
   gpu.func @left(%src: !src, %out: !src) workgroup(%a: !dst, %b: !dst) kernel {
     %t = gpu.thread_id x
