@@ -62,7 +62,7 @@ impl Builder {
             known.extend(&params[block]);
             self.code.events.push(Vec::new());
             let start = self.code.groups.instrs.len();
-            for _ in 0..self.draw(9) {
+            for _ in 0..self.draw(14) {
                 self.step(block, &mut known);
             }
             let instrs = Span::since(start, &self.code.groups.instrs);
@@ -115,7 +115,7 @@ impl Builder {
     fn step(&mut self, block: usize, known: &mut Vec<Token>) {
         let fifo = Fifo(u8::from(self.draw(4) == 0));
         match self.draw(17) {
-            0..=2 => {
+            0..=3 => {
                 let token = (self.draw(5) > 0).then(|| self.token());
                 let issue = Event::Issue {
                     fifo,
@@ -129,7 +129,7 @@ impl Builder {
                     known.push(token);
                 }
             }
-            3 | 4 => {
+            4 | 5 => {
                 if self.draw(3) == 0 {
                     let token = self.token();
                     self.event(block, Event::Group(fifo, token));
@@ -138,11 +138,11 @@ impl Builder {
                 }
                 self.code.groups.instrs.push(Instr::Commit(fifo));
             }
-            5 | 6 => {
+            6 | 7 => {
                 let n = self.small(3);
                 self.code.groups.instrs.push(Instr::Wait(fifo, n));
             }
-            7..=9 if !known.is_empty() => {
+            8 | 9 if !known.is_empty() => {
                 let tokens: Vec<Token> = (0..=self.draw(3))
                     .map(|_| known[self.draw(known.len())])
                     .collect();
@@ -158,12 +158,12 @@ impl Builder {
                 self.code.groups.instrs.push(Instr::Join(token, of));
                 known.push(token);
             }
-            11 | 14..=16 => {
+            11..=14 => {
                 let access = Access(self.small(4));
                 self.event(block, Event::Access(access));
             }
-            12 => self.event(block, Event::Barrier),
-            13 => {
+            15 => self.event(block, Event::Barrier),
+            16 => {
                 if self.draw(4) == 0 {
                     self.event(block, Event::Signal);
                 }

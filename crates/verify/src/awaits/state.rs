@@ -121,17 +121,13 @@ impl<'a> State<'a> {
             tokens,
         } in pending
         {
-            let age = match phase {
-                Phase::InFlight(age) => i64::from(*age),
-                _ => 0,
+            let number = match phase {
+                Phase::InFlight(age) => self.issue(*fifo, *memory, *of_block, -i64::from(*age)),
+                _ => self.add(*fifo, *memory, *of_block, 0),
             };
-            let number = self.add(*fifo, *memory, *of_block, -age);
             match phase {
                 Phase::InFlight(_) => {}
-                Phase::Missing { is_told } => {
-                    self.operations[number].phase = None;
-                    self.complete(number, *is_told);
-                }
+                Phase::Missing { is_told } => self.complete(number, *is_told),
                 Phase::AwaitedLate => self.await_late(number),
             }
             for token in tokens {
@@ -148,9 +144,14 @@ impl<'a> State<'a> {
         &mut self.fifos[number]
     }
 
-    /// Adds an operation of a group.
+    /// Adds an operation that is in flight, of a group.
+    fn issue(&mut self, fifo: Fifo, memory: Memory, of_block: bool, group: i64) -> Number {
+        let number = self.add(fifo, memory, of_block, group);
+        self.fifo(fifo).in_flight.push_back(number);
+        number
+    }
+
     fn add(&mut self, fifo: Fifo, memory: Memory, of_block: bool, group: i64) -> Number {
-        let number = self.operations.len();
         self.operations.push(Operation {
             fifo,
             group,
@@ -158,8 +159,7 @@ impl<'a> State<'a> {
             of_block,
             phase: Some(Phase::InFlight(0)),
         });
-        self.fifo(fifo).in_flight.push_back(number);
-        number
+        self.operations.len() - 1
     }
 
     /// The counts say that an operation is complete.
@@ -202,7 +202,7 @@ impl<'a> State<'a> {
                 of_block,
             } => {
                 let closed = self.fifo(*fifo).closed;
-                let number = self.add(*fifo, *memory, *of_block, closed);
+                let number = self.issue(*fifo, *memory, *of_block, closed);
                 for token in tokens {
                     self.tokens.entry(*token).or_default().operations.push(number);
                 }
@@ -367,7 +367,7 @@ impl<'a> State<'a> {
         Some(match operation.phase? {
             Phase::InFlight(_) => {
                 let age = self.age(operation);
-                let oldest = self.oldest.get(fifo).copied().unwrap_or(0);
+                let oldest = self.oldest.get(fifo).copied().unwrap_or(0).max(1);
                 Phase::InFlight(u32::try_from(age.min(oldest)).unwrap_or(0))
             }
             phase => phase,
