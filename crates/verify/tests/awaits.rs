@@ -163,11 +163,7 @@ impl Builder {
                 self.event(block, Event::Access(access));
             }
             15 => self.event(block, Event::Barrier),
-            16 => {
-                if self.draw(4) == 0 {
-                    self.event(block, Event::Signal);
-                }
-            }
+            16 if self.draw(4) == 0 => self.event(block, Event::Signal),
             _ => {}
         }
     }
@@ -217,7 +213,7 @@ impl Oracle<'_> {
         let instrs = block.instrs.range();
         for place in instrs.start..=instrs.end {
             for (_, event) in self.code.events[id].iter().filter(|(at, _)| *at == place) {
-                if self.breaks(event, &mut operations) {
+                if breaks(event, &mut operations) {
                     return None;
                 }
             }
@@ -270,51 +266,6 @@ impl Oracle<'_> {
         bound
     }
 
-    fn breaks(&self, event: &Event, operations: &mut Vec<Operation>) -> bool {
-        let is_missing = |operation: &Operation| matches!(operation.phase, Phase::Missing { .. });
-        match event {
-            Event::Issue {
-                fifo,
-                memory,
-                tokens,
-                of_block,
-            } => {
-                define(operations, tokens);
-                operations.push(Operation {
-                    fifo: fifo.0,
-                    memory: memory.0,
-                    of_block: *of_block,
-                    phase: Phase::InFlight(0),
-                    tokens: tokens.iter().copied().collect(),
-                });
-            }
-            Event::Group(fifo, token) => {
-                define(operations, &[*token]);
-                let open = |operation: &&mut Operation| {
-                    // What is awaited is no longer there, so that all are in flight, or complete by the counts, which an open group is not.
-                    operation.fifo == fifo.0 && operation.phase == Phase::InFlight(0)
-                };
-                operations.iter_mut().filter(open).for_each(|operation| {
-                    operation.tokens.insert(*token);
-                });
-            }
-            Event::Access(access) => {
-                return operations.iter().any(|operation| {
-                    let is_over = is_missing(operation) || operation.phase == Phase::AwaitedLate;
-                    is_over && conflicts(*access, Memory(operation.memory))
-                });
-            }
-            Event::Barrier => {
-                operations.retain(|operation| operation.phase != Phase::AwaitedLate);
-                for operation in operations.iter_mut().filter(|operation| is_missing(operation)) {
-                    operation.phase = Phase::Missing { is_told: true };
-                }
-            }
-            Event::Signal => return operations.iter().any(is_missing),
-        }
-        false
-    }
-
     fn instr(&self, instr: Instr, operations: &mut Vec<Operation>) {
         let tokens = &self.code.groups.tokens;
         match instr {
@@ -361,6 +312,52 @@ impl Oracle<'_> {
             }
         }
     }
+}
+
+/// Runs an event; returns true if it breaks a rule.
+fn breaks(event: &Event, operations: &mut Vec<Operation>) -> bool {
+    let is_missing = |operation: &Operation| matches!(operation.phase, Phase::Missing { .. });
+    match event {
+        Event::Issue {
+            fifo,
+            memory,
+            tokens,
+            of_block,
+        } => {
+            define(operations, tokens);
+            operations.push(Operation {
+                fifo: fifo.0,
+                memory: memory.0,
+                of_block: *of_block,
+                phase: Phase::InFlight(0),
+                tokens: tokens.iter().copied().collect(),
+            });
+        }
+        Event::Group(fifo, token) => {
+            define(operations, &[*token]);
+            let open = |operation: &&mut Operation| {
+                // What is awaited is no longer there, so that all are in flight, or complete by the counts, which an open group is not.
+                operation.fifo == fifo.0 && operation.phase == Phase::InFlight(0)
+            };
+            operations.iter_mut().filter(open).for_each(|operation| {
+                operation.tokens.insert(*token);
+            });
+        }
+        Event::Access(access) => {
+            return operations.iter().any(|operation| {
+                let is_over = is_missing(operation) || operation.phase == Phase::AwaitedLate;
+                is_over && conflicts(*access, Memory(operation.memory))
+            });
+        }
+        Event::Barrier => {
+            operations.retain(|operation| operation.phase != Phase::AwaitedLate);
+            for operation in operations.iter_mut().filter(|operation| is_missing(operation)) {
+                operation.phase = Phase::Missing { is_told: true };
+            }
+        }
+        Event::Signal => return operations.iter().any(is_missing),
+    }
+    false
 }
 
 /// What tokens stood for before they are defined again is forgotten.

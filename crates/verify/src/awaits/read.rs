@@ -31,8 +31,10 @@ pub struct Written<'a, 'c> {
 struct Footprint<'c> {
     /// What it reads; `None` if that is not known.
     read: Option<BufferSlice<'c>>,
-    /// What it writes, if that has to be complete; the slice is `None` if it is not known.
-    written: Option<Option<BufferSlice<'c>>>,
+    /// What it writes; `None` if that is not known.
+    written: Option<BufferSlice<'c>>,
+    /// True if what it writes does not matter: it is complete once it has read.
+    only_reads: bool,
 }
 
 /// What an operation of the program accesses at once.
@@ -75,10 +77,8 @@ impl<'c> Reading<'c> {
     pub fn conflicts(&self, access: Access, memory: Memory) -> bool {
         let (footprint, _) = self.memories[memory.0 as usize];
         let accessed = &self.accesses[access.0 as usize];
-        let written = footprint
-            .written
-            .is_some_and(|slice| meets(accessed, slice, false));
-        written || meets(accessed, footprint.read, true)
+        let is_written = || meets(accessed, footprint.written, false);
+        !footprint.only_reads && is_written() || meets(accessed, footprint.read, true)
     }
 }
 
@@ -229,17 +229,20 @@ impl<'c> Reader<'_, 'c> {
         let read = completion.source.map(slice);
         let done = self.token(completion.done);
         let has_read = self.token(completion.read).into_iter().chain(done);
+        let written = completion.destination.map(slice);
         let both = [
-            (
-                self.fifos.0,
-                Some(completion.destination.map(slice)),
-                done.into_iter().collect(),
-            ),
-            (self.fifos.1, None, has_read.collect()),
+            (self.fifos.0, false, done.into_iter().collect()),
+            (self.fifos.1, true, has_read.collect()),
         ];
-        for (fifo, written, tokens) in both {
+        for (fifo, only_reads, tokens) in both {
             let Some(fifo) = fifo else { continue };
-            let memory = Memory(self.memories.number(Footprint { read, written }, op));
+            let footprint = Footprint {
+                read,
+                // So that those that read the same are alike.
+                written: written.filter(|_| !only_reads),
+                only_reads,
+            };
+            let memory = Memory(self.memories.number(footprint, op));
             let of_block = completion.scope == ExecutionScope::Block;
             let issue = Event::Issue {
                 fifo,
