@@ -9,7 +9,7 @@ use super::code::{Access, Code, Event, Memory, Step};
 use crate::groups::code::{BlockId, Edge, Fifo, Instr, Token};
 use crate::groups::infer::liveness::Liveness;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A rule that is broken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,9 +65,9 @@ pub(super) struct State<'a> {
     operations: Vec<Operation>,
     tokens: FxHashMap<Token, Meaning>,
     fifos: Vec<FifoState>,
-    /// How many operations of each memory are missing, and awaited late.
+    /// How many operations of each memory are missing, and the memory of those that are awaited late.
     missing: BTreeMap<Memory, usize>,
-    late: BTreeMap<Memory, usize>,
+    late: BTreeSet<Memory>,
     /// Operations that a barrier changes.
     untold: Vec<Number>,
     awaited_late: Vec<Number>,
@@ -92,7 +92,7 @@ impl<'a> State<'a> {
             tokens: FxHashMap::default(),
             fifos: Vec::new(),
             missing: BTreeMap::new(),
-            late: BTreeMap::new(),
+            late: BTreeSet::new(),
             untold: Vec::new(),
             awaited_late: Vec::new(),
         }
@@ -175,7 +175,7 @@ impl<'a> State<'a> {
     fn await_late(&mut self, number: Number) {
         let operation = &mut self.operations[number];
         operation.phase = Some(Phase::AwaitedLate);
-        *self.late.entry(operation.memory).or_default() += 1;
+        self.late.insert(operation.memory);
         self.awaited_late.push(number);
     }
 
@@ -212,20 +212,14 @@ impl<'a> State<'a> {
                 let closed = self.fifo(*fifo).closed;
                 let in_flight = self.fifos[usize::from(fifo.0)].in_flight.iter().rev().copied();
                 let operations = in_flight.take_while(|number| self.operations[*number].group == closed);
-                let operations = operations.collect();
-                self.tokens.insert(
-                    *token,
-                    Meaning {
-                        operations,
-                        ..Meaning::default()
-                    },
-                );
+                let operations: Vec<Number> = operations.collect();
+                self.tokens.entry(*token).or_default().operations = operations;
                 None
             }
             Event::Access(access) => {
                 let meets = |memory: &&Memory| (self.conflicts)(*access, **memory);
                 let missing = self.missing.keys().find(meets).copied().map(Fault::Accessed);
-                missing.or_else(|| self.late.keys().find(meets).copied().map(Fault::AccessedByOthers))
+                missing.or_else(|| self.late.iter().find(meets).copied().map(Fault::AccessedByOthers))
             }
             Event::Barrier => {
                 self.barrier();
