@@ -50,7 +50,8 @@ gpu.module @kernels {
   // CHECK-NEXT:  gpu.barrier
   // CHECK-NEXT:  %[[B:.*]] = gpux.copy async
   // CHECK-NEXT:  async.await %[[B]]
-  gpu.func @other_threads(%src: !src, %out: !src) workgroup(%a: !dst, %b: !dst) kernel {
+  gpu.func @other_threads(%src: !src, %out: !src) workgroup(%a: !dst, %b: !dst) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
     %t = gpu.thread_id x
     %c63 = arith.constant 63 : index
     %o = arith.subi %c63, %t : index
@@ -84,7 +85,7 @@ gpu.module @kernels {
       gpu.barrier
     }
     gpux.wait_group <cp_async>, 0
-    %x = memref.load %a[%c0] : !dst
+    %x = memref.load %a[%t] : !dst
     memref.store %x, %out[%t] : !src
     gpu.return
   }
