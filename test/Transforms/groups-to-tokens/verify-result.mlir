@@ -105,3 +105,62 @@ func.func @reads_alone(%src: !dst, %dst: !src) {
   gpu.barrier
   return
 }
+
+// What is in the open group after the branch is awaited, too.
+// CHECK-LABEL: func.func @open_group
+// CHECK:       %[[A:.*]] = scf.if
+// CHECK:       %[[B:.*]] = gpux.copy async
+// CHECK:       async.join %[[A]], %[[B]]
+// CHECK:       async.await
+func.func @open_group(%src: !src, %a: !dst, %b: !dst, %c: i1) {
+  %c0 = arith.constant 0 : index
+  scf.if %c {
+    gpux.copy %src[%c0], %a[%c0], 1 : !src to !dst
+  }
+  gpux.copy %src[%c0], %b[%c0], 1 : !src to !dst
+  gpux.commit_group <cp_async>
+  gpux.wait_group <cp_async>, 0
+  return
+}
+
+// The wait for all but one group says nothing of the younger one, which is loaded before the last wait.
+// CHECK-LABEL: func.func @younger
+// CHECK:       %[[A:.*]] = gpux.copy async
+// CHECK-NEXT:  %[[B:.*]] = gpux.copy async
+// CHECK-NEXT:  async.await %[[B]]
+// CHECK-NEXT:  memref.load
+// CHECK-NEXT:  async.await %[[A]]
+func.func @younger(%src: !src, %a: !dst, %b: !dst) -> f32 {
+  %c0 = arith.constant 0 : index
+  gpux.copy %src[%c0], %a[%c0], 1 : !src to !dst
+  gpux.commit_group <cp_async>
+  gpux.copy %src[%c0], %b[%c0], 1 : !src to !dst
+  gpux.commit_group <cp_async>
+  gpux.wait_group <cp_async>, 0
+  gpux.wait_group <cp_async>, 1
+  %x = memref.load %b[%c0] : !dst
+  gpux.wait_group <cp_async>, 0
+  return %x : f32
+}
+
+// The next iteration loads it.
+// CHECK-LABEL: func.func @next_iteration
+// CHECK:       scf.for
+// CHECK-NEXT:  memref.load
+// CHECK-NEXT:  %[[A:.*]] = gpux.copy async
+// CHECK-NEXT:  async.await %[[A]]
+func.func @next_iteration(%src: !src, %a: !dst, %n: index) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  memref.store %zero, %a[%c0] : !dst
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+    %x = memref.load %a[%c0] : !dst
+    gpux.copy %src[%c0], %a[%c0], 1 : !src to !dst
+    gpux.commit_group <cp_async>
+    gpux.wait_group <cp_async>, 0
+    scf.yield %x : f32
+  }
+  gpux.wait_group <cp_async>, 0
+  return %r : f32
+}
