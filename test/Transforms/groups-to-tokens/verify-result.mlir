@@ -109,6 +109,7 @@ func.func @reads_alone(%src: !dst, %dst: !src) {
 // What is in the open group after the branch is awaited, too.
 // CHECK-LABEL: func.func @open_group
 // CHECK:       %[[A:.*]] = scf.if
+// CHECK:       gpux.copy async
 // CHECK:       %[[B:.*]] = gpux.copy async
 // CHECK:       async.join %[[A]], %[[B]]
 // CHECK:       async.await
