@@ -227,7 +227,7 @@ fn lifted_kernels_stay_free_of_races() {
         let more: Vec<(More, usize)> = (0..waits)
             .map(|wait| {
                 (
-                    More::Wait((wait % 2) as u32),
+                    More::Wait(u32::try_from(wait % 2).unwrap_or(0)),
                     7919 * wait + usize::try_from(seed).unwrap_or(0),
                 )
             })
