@@ -242,7 +242,7 @@ fn pipeline<'c>(
     if wanted.is_empty() {
         return Ok(());
     }
-    let counted = lift(function, &wanted);
+    let counted = lift(function, &wanted, settings.verify_result)?;
     let mut pipeliner = new_pipeliner(function, settings, cx, false)?;
     match planted {
         Some(Planted::FewerVersions(buffer)) => pipeliner.fewer = Some(buffer),

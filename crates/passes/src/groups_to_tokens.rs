@@ -16,7 +16,7 @@
 //!
 //! The steps, each a module: [`warpgroup`] takes upstream's multiplications apart, [`counted_queue`] finds
 //! the queues and what is on them, `tokenflow` lifts them, [`convert`] makes the operations that have tokens,
-//! [`emit`] writes the rest.
+//! [`emit`] writes the rest. Then `async-verify` looks at it, while what was counted is still there.
 
 mod accesses;
 mod convert;
@@ -27,6 +27,7 @@ mod pointers;
 mod warpgroup;
 
 use crate::utils::device::{device_code, own_ops};
+use crate::utils::verify_result::{VERIFY_RESULT, check_lifted_queue};
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
@@ -35,6 +36,7 @@ use async_mlir::ir::Op;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use convert::{Conversions, TokenSources};
 use counted_queue::{CountedQueue, branches_take_tokens};
+use emit::Leftovers;
 use tokenflow::lift::{LiftedQueue, TokensOf, lift, round_trip_completes_no_more};
 
 /// The pass.
@@ -55,6 +57,7 @@ impl Pass for GroupsToTokens {
                 true,
                 "leave groups to later waits if nobody accesses their memory before",
             ),
+            VERIFY_RESULT,
         ],
         dependent_dialects: &[Dialect::ARITH, GPUX, Dialect::MEMREF, Dialect::SCF],
         statistics: &[
@@ -82,6 +85,7 @@ impl Pass for GroupsToTokens {
         let options = Options {
             group_tokens: cx.bool("group-tokens"),
             weaken: cx.bool("weaken"),
+            verify_result: cx.bool(VERIFY_RESULT.name),
         };
         for code in device_code(op) {
             let imported = warpgroup::import(code);
@@ -91,7 +95,7 @@ impl Pass for GroupsToTokens {
             }
             // What is left of upstream's also commits and waits.
             let wanted = |queue: GroupQueue| imported.is_ok() || queue.name() != warpgroup::QUEUE;
-            let counts = lift_queues(code, options, &wanted);
+            let counts = lift_queues(code, options, &wanted)?;
             cx.count("awaits", counts.awaits);
             cx.count("dropped", counts.dropped);
             cx.count("queues", counts.lifted.len() as u64);
@@ -107,6 +111,7 @@ impl Pass for GroupsToTokens {
 pub(crate) struct Options {
     pub group_tokens: bool,
     pub weaken: bool,
+    pub verify_result: bool,
 }
 
 /// What was done.
@@ -120,14 +125,22 @@ pub(crate) struct Counts {
 }
 
 /// Puts the counted queues of `code` into token form that are `wanted`, as far as that is possible.
-pub(crate) fn lift_queues(code: Op<'_>, options: Options, wanted: &dyn Fn(GroupQueue) -> bool) -> Counts {
+pub(crate) fn lift_queues<'c>(
+    code: Op<'c>,
+    options: Options,
+    wanted: &dyn Fn(GroupQueue) -> bool,
+) -> Result<Counts, PassError<'c>> {
     let mut counts = Counts::default();
     for queue in counted_queue::queues(code)
         .into_iter()
         .filter(|queue| wanted(*queue))
     {
         match lift_queue(code, queue, options) {
-            Ok(lifted) => {
+            Ok((lifted, leftovers)) => {
+                if options.verify_result {
+                    check_lifted_queue(code, queue, &leftovers.replaced)?;
+                }
+                leftovers.erase();
                 let awaits = lifted.waits.iter().filter(|tokens| !tokens.is_empty()).count();
                 counts.awaits += awaits as u64;
                 counts.dropped += (lifted.waits.len() - awaits) as u64;
@@ -139,7 +152,7 @@ pub(crate) fn lift_queues(code: Op<'_>, options: Options, wanted: &dyn Fn(GroupQ
             }
         }
     }
-    counts
+    Ok(counts)
 }
 
 /// Checks the effect: in a queue that is in token form, nothing waits by a count or closes a group without a token. (Operations
@@ -186,8 +199,11 @@ impl<'c> Refusal<'c> {
     }
 }
 
+/// A queue in token form, and what it was counted by, which is still there.
+type Lifted<'c> = (LiftedQueue, Leftovers<'c>);
+
 /// Puts a queue of `code` into token form.
-fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<LiftedQueue, Refusal<'_>> {
+fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<Lifted<'_>, Refusal<'_>> {
     counted_queue::check(code, queue)?;
     let refusal = match lift_operations(code, queue, options.weaken) {
         Err(refusal) if options.group_tokens => refusal,
@@ -199,12 +215,12 @@ fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<Lifte
         None => return Err(refusal),
     };
     refusal.remark(queue, "has tokens of groups, and not of copies");
-    emit::emit(code, &counted, &lifted, TokenSources::Groups);
-    Ok(lifted)
+    let leftovers = emit::emit(code, &counted, &lifted, TokenSources::Groups);
+    Ok((lifted, leftovers))
 }
 
 /// Puts a queue into token form, with tokens of its operations.
-fn lift_operations(code: Op<'_>, queue: GroupQueue, weaken: bool) -> Result<LiftedQueue, Refusal<'_>> {
+fn lift_operations(code: Op<'_>, queue: GroupQueue, weaken: bool) -> Result<Lifted<'_>, Refusal<'_>> {
     let hoisted = hoist_stores::hoist(code, queue)?;
     let lifted = CountedQueue::read(code, queue, weaken).and_then(|counted| {
         let (lifted, converted) = with_operations(code, &counted)?;
@@ -217,9 +233,9 @@ fn lift_operations(code: Op<'_>, queue: GroupQueue, weaken: bool) -> Result<Lift
             return Err(refusal);
         }
     };
-    emit::emit(code, &counted, &lifted, TokenSources::Operations(converted));
+    let leftovers = emit::emit(code, &counted, &lifted, TokenSources::Operations(converted));
     hoisted.finish();
-    Ok(lifted)
+    Ok((lifted, leftovers))
 }
 
 /// The queue with tokens of its operations.
@@ -283,7 +299,9 @@ fn leaves_nothing<'c>(
             let mut edges = block.edges.iter();
             edges.all(|edge| edge.to == tokenflow::Target::Exit)
         });
-    let any_wait = lifted.waits.iter().any(|tokens| !tokens.is_empty());
+    // A wait for reads says nothing of what is written.
+    let mut waits = counted.waits.iter().zip(&lifted.waits);
+    let any_wait = waits.any(|(wait, tokens)| !tokens.is_empty() && !convert::is_for_reads(*wait));
     for (block, _) in returns {
         if !any_wait || !block.is_complete() {
             let why = "the function is no kernel, and may return while groups are in flight, which a caller may wait for";

@@ -1,19 +1,21 @@
 //! Every lit test with device code, counted, then put into token form, and counted again: run side by side, nothing waits for
 //! more than the counts did, and what is clean stays clean, with the same memory. Awaits that leave nothing to later ones wait for
 //! exactly what the counts did. So are random programs, with commits and waits where nobody needs them, as structured control flow and
-//! as branches between blocks.
+//! as branches between blocks. Kernels whose threads read what others have copied stay free of races.
 //!
 //! The programs are the same in every run. `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
 #![allow(missing_docs)]
 
 mod kernel;
 mod programs;
+mod race_free;
 
+use async_mlir::ir::Op;
 use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use async_sim::refine::{self, Difference};
-use kernel::lit::{self, Kernels, call, lowered};
+use kernel::lit::{self, Kernels, call, kernels, lowered};
 use kernel::{Call, Outcome, context, count, execute, parse, try_lower};
 use programs::{Addresses, THREADS, config, options, program_with, statements};
 use proptest::prelude::*;
@@ -210,6 +212,54 @@ gpux.copy %arg0[%more_z{number}, %more_t{number}], %arg4[%more_z{number}, %more_
         lines.insert(at, text);
     }
     lines.join("\n")
+}
+
+/// Kernels whose threads read what others have copied stay free of races, with waits where nobody needs them.
+#[test]
+fn lifted_kernels_stay_free_of_races() {
+    let context = context();
+    let mut lifted_kernels = 0;
+    for seed in 0..300 {
+        let pipeline = "builtin.module(gpux-tokens-to-groups)";
+        let counted =
+            try_lower(&context, &race_free::kernel(seed), pipeline).expect("a kernel that can be counted");
+        let waits = usize::try_from(seed % 6).unwrap_or(0);
+        let more: Vec<(More, usize)> = (0..waits)
+            .map(|wait| {
+                (
+                    More::Wait(u32::try_from(wait % 2).unwrap_or(0)),
+                    7919 * wait + usize::try_from(seed).unwrap_or(0),
+                )
+            })
+            .collect();
+        let source = with_more(&counted.as_operation().to_string(), &more);
+        let run = |pipeline: &str| {
+            let module = try_lower(&context, &source, pipeline);
+            let module = module.unwrap_or_else(|| panic!("seed {seed}: {pipeline} fails:\n{source}"));
+            let code = kernels(Op::from(module.as_operation()), true)
+                .into_values()
+                .next();
+            let code = code.expect("a kernel").expect("code");
+            (
+                execute(&code, &call(&code, 0), Adversary::Late),
+                module.as_operation().to_string(),
+            )
+        };
+        let (meant, _) = run("builtin.module(canonicalize)");
+        assert!(meant.is_clean(), "seed {seed}: {}\n{source}", meant.findings);
+        let (outcome, text) = run("builtin.module(gpux-groups-to-tokens)");
+        lifted_kernels += usize::from(text.contains("async.await"));
+        assert!(
+            outcome.is_clean(),
+            "seed {seed}: {}\n{source}\n{text}",
+            outcome.findings
+        );
+        assert!(
+            outcome.memory == meant.memory,
+            "seed {seed}: other memory\n{source}\n{text}"
+        );
+    }
+    assert!(lifted_kernels >= 200, "{lifted_kernels}");
 }
 
 fn random_addresses() -> impl Strategy<Value = Addresses> {

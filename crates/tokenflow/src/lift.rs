@@ -39,7 +39,7 @@ mod round_trip;
 pub use rewrite::rewrite;
 pub use round_trip::round_trip_completes_no_more;
 
-use crate::program::{Program, Queue, Site};
+use crate::program::{Await, Program, Queue, Site};
 use flow_graph::FlowGraph;
 use phis::Phis;
 
@@ -76,6 +76,9 @@ pub enum TokensOf {
 pub struct Accesses {
     /// What happens at each await of the program, which awaits nothing: it stands for something that accesses memory.
     pub at: Vec<u64>,
+    /// The awaits that stand for barriers of all threads that execute the program: from there on, others do what comes next, whether this
+    /// thread has waited again or not.
+    pub barriers: Vec<Await>,
     /// What happens where the program ends.
     pub at_end: u64,
     /// What may not happen before an operation is complete.

@@ -4,6 +4,7 @@
 //! which `async-locations` and `async-overlap` say to both.
 #![forbid(unsafe_code)]
 
+pub mod awaits;
 pub mod barriers;
 pub mod groups;
 pub mod mbarriers;

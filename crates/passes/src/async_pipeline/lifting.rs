@@ -5,10 +5,15 @@ use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::types::is_token;
 use async_mlir::ir::Op;
 use async_mlir::names::gpu;
+use async_mlir::pass::PassError;
 use rustc_hash::FxHashSet;
 
 /// Puts the queues that `loops` of `function` use into token form. Returns the function as it was, detached, if anything was done.
-pub(super) fn lift<'c>(function: Op<'c>, loops: &[Op<'c>]) -> Option<Op<'c>> {
+pub(super) fn lift<'c>(
+    function: Op<'c>,
+    loops: &[Op<'c>],
+    verify_result: bool,
+) -> Result<Option<Op<'c>>, PassError<'c>> {
     let mut queues: Vec<GroupQueue> = Vec::new();
     let mut seen = FxHashSet::default();
     // What is launched where it stands is no function yet.
@@ -23,19 +28,21 @@ pub(super) fn lift<'c>(function: Op<'c>, loops: &[Op<'c>]) -> Option<Op<'c>> {
         }
     }
     if queues.is_empty() {
-        return None;
+        return Ok(None);
     }
     let original = function.clone_detached();
     let options = Options {
         group_tokens: false,
         weaken: true,
+        verify_result,
     };
-    let lifted = lift_queues(function, options, &|queue| queues.contains(&queue)).lifted;
-    if !lifted.is_empty() {
-        return Some(original);
+    match lift_queues(function, options, &|queue| queues.contains(&queue)) {
+        Ok(counts) if !counts.lifted.is_empty() => Ok(Some(original)),
+        other => {
+            original.erase();
+            other.map(|_| None)
+        }
     }
-    original.erase();
-    None
 }
 
 /// Puts `original` back in the place of what `function` has become.

@@ -4,7 +4,8 @@
 //!
 //! An operation is *done* before anything else accesses what it writes, and has *read* before anything else writes to what it
 //! reads. What other threads do counts as well: they learn of it where threads synchronize. After a barrier that all threads of the
-//! block pass at the same place, what they may do is what comes after that place; after any other synchronization, anything.
+//! block pass at the same place, what they may do is what comes after that place, before this thread waits again or not; after any other
+//! synchronization, anything.
 //! The end of the function is taken for an access to everything, so the last wait leaves nothing.
 
 use crate::analysis::buffer_slices::BufferSlice;
@@ -17,7 +18,8 @@ use async_mlir::control_flow::entry_edges;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::Op;
 use async_mlir::names::{memref, nvvm};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use tokenflow::Await;
 use tokenflow::lift::Accesses;
 
 /// One bit each.
@@ -41,6 +43,8 @@ pub(super) struct AccessKinds<'c> {
     sites: FxHashMap<Op<'c>, (u64, u64)>,
     /// What each operation of the function accesses, if it is any of that.
     at: FxHashMap<Op<'c>, u64>,
+    /// Barriers that all threads of the block pass at the same place.
+    barriers: FxHashSet<Op<'c>>,
 }
 
 impl<'c> AccessKinds<'c> {
@@ -50,6 +54,7 @@ impl<'c> AccessKinds<'c> {
             all: Vec::new(),
             sites: FxHashMap::default(),
             at: FxHashMap::default(),
+            barriers: FxHashSet::default(),
         };
         let ops = own_ops(code);
         for &op in &ops {
@@ -68,6 +73,8 @@ impl<'c> AccessKinds<'c> {
             let accessed = kinds.accessed(op, &mut agreement);
             if accessed != 0 {
                 kinds.at.insert(op, accessed);
+            } else if is_barrier(op) {
+                kinds.barriers.insert(op);
             }
         }
         Some(kinds)
@@ -125,6 +132,11 @@ impl<'c> AccessKinds<'c> {
         self.at.get(&op).copied().unwrap_or(0)
     }
 
+    /// Returns true if `op` matters to the queue.
+    pub fn matters(&self, op: Op<'c>) -> bool {
+        self.at(op) != 0 || self.barriers.contains(&op)
+    }
+
     /// The same for a program that was read from the function.
     pub fn accesses(&self, skeleton: &Skeleton<'c>) -> Accesses {
         let sites = skeleton.sites.iter();
@@ -133,6 +145,12 @@ impl<'c> AccessKinds<'c> {
             .collect();
         Accesses {
             at: skeleton.awaits.iter().map(|&op| self.at(op)).collect(),
+            barriers: (0..)
+                .map(Await)
+                .zip(&skeleton.awaits)
+                .filter(|(_, op)| self.barriers.contains(op))
+                .map(|(site, _)| site)
+                .collect(),
             at_end: u64::MAX,
             done: sites.iter().map(|(done, _)| *done).collect(),
             read: sites.iter().map(|(_, read)| *read).collect(),

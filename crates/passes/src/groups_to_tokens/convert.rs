@@ -152,8 +152,7 @@ fn from_nvgpu(op: Op<'_>) -> Result<DetachedOps<'_>, String> {
 /// Returns true if the groups of a queue can have tokens: commits have a form with one, and no wait is for reads alone, of which
 /// such a token knows nothing.
 pub(super) fn groups_can_have_tokens(counted: &CountedQueue) -> bool {
-    let for_reads = |wait: &Op| Completion::of(*wait).is_some_and(|completion| completion.waits_for_reads);
-    if counted.waits.iter().any(for_reads) {
+    if counted.waits.iter().any(|wait| is_for_reads(*wait)) {
         return false;
     }
     let queue = counted.skeleton.queues[usize::from(counted.number.0)];
@@ -163,6 +162,11 @@ pub(super) fn groups_can_have_tokens(counted: &CountedQueue) -> bool {
         commit.erase();
         known
     })
+}
+
+/// Returns true if `wait` is for reads alone.
+pub(super) fn is_for_reads(wait: Op<'_>) -> bool {
+    Completion::of(wait).is_some_and(|completion| completion.waits_for_reads)
 }
 
 /// Gives a token to the group that `commit` closes; returns the commit that has it, and `commit` if it is of no use any more.

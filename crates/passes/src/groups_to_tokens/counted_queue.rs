@@ -55,7 +55,7 @@ impl<'c> OpClassifier<'c> for CountedOpClassifier<'_, 'c> {
         let counts =
             |completion: Completion| matches!(completion.effect, GroupEffect::Commit | GroupEffect::Wait);
         let is_marked =
-            Completion::of(op).is_some_and(counts) || self.kinds.is_some_and(|kinds| kinds.at(op) != 0);
+            Completion::of(op).is_some_and(counts) || self.kinds.is_some_and(|kinds| kinds.matters(op));
         is_marked.then(Vec::new)
     }
 

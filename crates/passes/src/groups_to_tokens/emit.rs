@@ -1,6 +1,7 @@
 //! Writes a queue in token form into the IR.
 //!
-//! First everything that defines a token is made, with a complete token in the place of what is not there yet; then all uses.
+//! First everything that defines a token is made, with a complete token in the place of what is not there yet; then all uses. What was
+//! counted stays beside it until that is checked.
 
 use super::convert::{TokenSources, commit_with_token};
 use super::counted_queue::CountedQueue;
@@ -9,7 +10,7 @@ use crate::analysis::skeleton;
 use crate::utils::builders::new_else;
 use crate::utils::erase::erase_tokens;
 use crate::utils::region_values::{RegionOpKind, lacks_else, pass_on, region_op_kind};
-use crate::utils::tokens::{await_before, ready};
+use crate::utils::tokens::{await_after, ready};
 use async_dialects::names::async_;
 use async_dialects::types::token;
 use async_mlir::control_flow::{append, append_to_branch};
@@ -20,13 +21,36 @@ use async_mlir::nvgpu::copy_token;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::lift::{JoinPlace, LiftedQueue, LiftedToken, Register};
 
+/// What is of no use any more.
+pub(super) struct Leftovers<'c> {
+    code: Op<'c>,
+    /// Operations that have been replaced: each comes right after the one that took its place.
+    pub replaced: Vec<Op<'c>>,
+    commits: Vec<Op<'c>>,
+    waits: Vec<Op<'c>>,
+    /// Defines a complete token, which may have no use.
+    ready: Op<'c>,
+}
+
+impl Leftovers<'_> {
+    /// Erases it.
+    pub fn erase(self) {
+        self.waits.into_iter().for_each(Op::erase);
+        let obsolete = self.replaced.into_iter().chain(self.commits).collect();
+        clean(self.code, obsolete);
+        if !self.ready.has_uses() {
+            self.ready.erase();
+        }
+    }
+}
+
 /// Writes `lifted`, which was read from `code`.
 pub(super) fn emit<'c>(
     code: Op<'c>,
     counted: &CountedQueue<'c>,
     lifted: &LiftedQueue,
     tokens: TokenSources<'c>,
-) {
+) -> Leftovers<'c> {
     let entry = code.region(0).first().expect("code with a queue has a block");
     let ty = token(code.context());
     let mut emitter = Emitter {
@@ -42,18 +66,23 @@ pub(super) fn emit<'c>(
         elses: Vec::new(),
         operands: vec![0; counted.shapes.len()],
     };
-    let (groups, mut obsolete) = emitter.operations(tokens);
+    let (groups, replaced) = emitter.operations(tokens);
     (0..counted.shapes.len()).for_each(|graph| emitter.graph(graph));
     let joins = emitter.joins();
     emitter.fill(&joins);
     for (wait, tokens) in counted.waits.iter().zip(&lifted.waits) {
         emitter.await_op(*wait, tokens);
     }
-    obsolete.extend(counted.commits.iter().filter(|_| !groups));
-    let ready = emitter.ready;
-    clean(code, obsolete);
-    if !ready.has_uses() {
-        ready.erase();
+    Leftovers {
+        code,
+        replaced,
+        commits: if groups {
+            Vec::new()
+        } else {
+            counted.commits.clone()
+        },
+        waits: counted.waits.clone(),
+        ready: emitter.ready,
     }
 }
 
@@ -230,13 +259,12 @@ impl<'c> Emitter<'_, 'c> {
         }
     }
 
-    /// Awaits `tokens` in the place of `wait`.
+    /// Awaits `tokens` after `wait`, in the place of it.
     fn await_op(&self, wait: Op<'c>, tokens: &[LiftedToken]) {
         if !tokens.is_empty() {
             let tokens: Vec<Value> = self.values(tokens.iter().copied());
-            await_before(wait, &tokens).copy_discardable_attrs(wait);
+            await_after(wait, &tokens).copy_discardable_attrs(wait);
         }
-        wait.erase();
     }
 }
 

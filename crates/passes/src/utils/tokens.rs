@@ -254,6 +254,12 @@ pub(crate) fn await_before<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
     await_at(op, tokens, |new| new.before(op))
 }
 
+/// Awaits `tokens` right after `op`, which is no terminator.
+pub(crate) fn await_after<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
+    let next = op.next().expect("a block ends with a terminator");
+    await_at(op, tokens, |new| new.before(next))
+}
+
 /// Awaits `tokens` at the end of `block`, with the location of `op`.
 pub(crate) fn await_at_end<'c>(block: Block<'c>, op: Op<'c>, tokens: &[Value<'c>]) {
     await_at(op, tokens, |new| new.at_end(block));

@@ -2,12 +2,14 @@
 
 use super::certificates;
 use super::llvm_builder::rt;
+use async_dialects::completion::GroupQueue;
 use async_dialects::types::token;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Text, Value};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError, request_reproducer};
 use async_mlir::pipeline::PipelineOptions;
+use async_verify::awaits;
 use async_verify::barriers;
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
@@ -89,6 +91,28 @@ pub(crate) fn check_nvgpu_waits<'c>(
     };
     let judge = |reading: &Reading, certificate: &Certificate| check(&reading.code, certificate);
     check_groups(function, vocabulary, judge).map(|_| ())
+}
+
+/// Checks that each await of `queue` completes all that the wait before it has completed and that is accessed before a later await, and no
+/// more. The operations in `replaced` come right after those that took their places.
+pub(crate) fn check_lifted_queue<'c>(
+    code: Op<'c>,
+    queue: GroupQueue,
+    replaced: &[Op<'c>],
+) -> Result<(), PassError<'c>> {
+    let written = awaits::Written {
+        function: code,
+        queue,
+        replaced,
+    };
+    awaits::verify(&written).map_err(|failure| {
+        let message = format!("{}, says the check of what was written", failure.what);
+        let mut error = PassError::new(failure.op, message);
+        if let Some(issue) = failure.issue {
+            error = error.note(issue, "such an operation");
+        }
+        advise(error, failure.op)
+    })
 }
 
 /// Checks that every phase of the mbarriers that `rings` create is waited for as it should be in `function`, where each of `loads`, which are

@@ -17,6 +17,10 @@ pub(super) enum Step {
     Wait(Wait),
     /// Something may access memory, in one of these ways.
     Access(u64),
+    /// All threads come together.
+    Barrier,
+    /// They may.
+    MaybeBarrier,
 }
 
 /// A wait of the program.
@@ -61,6 +65,8 @@ pub(super) struct Extent {
     has_steps: bool,
     /// How memory may be accessed inside.
     accesses: u64,
+    /// True if there is a barrier inside.
+    has_barriers: bool,
     /// The node that ends where the graph is entered.
     pub before: Option<usize>,
     /// The set of phis of its results.
@@ -156,25 +162,30 @@ impl Extents<'_> {
             parent,
             ..Extent::default()
         });
-        let (mut has_steps, mut kinds) = (false, 0);
+        let (mut has_steps, mut kinds, mut has_barriers) = (false, 0, false);
         for item in graph.blocks.iter().flat_map(|block| &block.items) {
             match item {
                 Item::Issue { queue, .. } | Item::Commit { queue, .. } | Item::Wait { queue, .. } => {
                     has_steps |= *queue == self.queue;
                 }
-                Item::Await { site, .. } => kinds |= access(self.accesses, *site),
+                Item::Await { site, .. } => {
+                    kinds |= access(self.accesses, *site);
+                    has_barriers |= is_barrier(self.accesses, *site);
+                }
                 _ => {
                     if let Some(inner) = item.graph() {
                         let inner = ensure_sufficient_stack(|| self.graph(inner, id));
                         has_steps |= self.graphs[inner].has_steps;
                         kinds |= self.graphs[inner].accesses;
+                        has_barriers |= self.graphs[inner].has_barriers;
                     }
                 }
             }
         }
         let end = self.graphs.len();
         let extent = &mut self.graphs[id];
-        (extent.end, extent.has_steps, extent.accesses) = (end, has_steps, kinds);
+        (extent.end, extent.has_steps) = (end, has_steps);
+        (extent.accesses, extent.has_barriers) = (kinds, has_barriers);
         id
     }
 }
@@ -182,6 +193,11 @@ impl Extents<'_> {
 /// How memory may be accessed at an await.
 fn access(accesses: Option<&Accesses>, site: Await) -> u64 {
     accesses.map_or(0, |accesses| accesses.at[site.0 as usize])
+}
+
+/// Returns true if an await stands for a barrier.
+fn is_barrier(accesses: Option<&Accesses>, site: Await) -> bool {
+    accesses.is_some_and(|accesses| accesses.barriers.binary_search(&site).is_ok())
 }
 
 struct Builder<'a> {
@@ -272,7 +288,12 @@ impl Builder<'_> {
                     self.flow.commit_graphs.push(graph);
                 }
                 Item::Wait { queue, n, read } if *queue == self.queue => self.wait(at, *n, *read),
-                Item::Await { site, .. } => self.access(at, access(self.accesses, *site)),
+                Item::Await { site, .. } => {
+                    self.access(at, access(self.accesses, *site));
+                    if is_barrier(self.accesses, *site) {
+                        self.flow.nodes[at].steps.push(Step::Barrier);
+                    }
+                }
                 Item::Nested(nested) => at = self.inner(&nested.graph, at, None),
                 Item::Repeat(repeat) => at = self.inner(&repeat.body, at, Some(repeat)),
                 _ => {}
@@ -310,6 +331,10 @@ impl Builder<'_> {
         let id = self.next_graph;
         if !self.flow.graphs[id].has_steps {
             self.next_graph = self.flow.graphs[id].end;
+            if self.flow.graphs[id].has_barriers {
+                self.flow.nodes[at].steps.push(Step::MaybeBarrier);
+            }
+            // All of them may come before or after a barrier.
             self.access(at, self.flow.graphs[id].accesses);
             return at;
         }

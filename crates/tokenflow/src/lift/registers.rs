@@ -203,7 +203,7 @@ impl Registers {
         match step {
             Step::Issue(site) => families.for_each(|family| family.issue(site)),
             Step::Commit(number) => families.for_each(|family| family.commit(number, joins)),
-            Step::Access(_) => {}
+            Step::Access(_) | Step::Barrier | Step::MaybeBarrier => {}
             Step::Wait(wait) => {
                 for family in families {
                     if family.reads == wait.read {

@@ -217,6 +217,7 @@ fn accesses(program: &Program) -> Accesses {
             .map(|access| [1, 2, 4, 3][access as usize % 4])
             .collect(),
         at_end: 7,
+        barriers: Vec::new(),
         read: sites.clone(),
         done: sites,
     }

@@ -9,8 +9,8 @@
 //! Cost: (blocks and live tokens) x (rounds that loops need), in the third phase x (iterations that differ).
 
 mod iterations;
-pub(super) mod liveness;
-mod order;
+pub(crate) mod liveness;
+pub(crate) mod order;
 
 use super::certificate::{Age, Certificate, Claim, Iterations, Node, NodeId, OLDEST};
 use super::check::check;

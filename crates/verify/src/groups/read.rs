@@ -29,6 +29,8 @@ pub struct Reading<'c> {
     /// The operations of waits, likewise.
     waits: Vec<(usize, Op<'c>)>,
     tokens: FxHashMap<Value<'c>, Token>,
+    /// Operations that were to be noted, block by block in order.
+    pub noted: Vec<Noted<'c>>,
     queues: Vec<GroupQueue>,
     with_reads: bool,
 }
@@ -60,6 +62,12 @@ impl<'c> Reading<'c> {
         let mut tokens: Vec<_> = tokens.collect();
         tokens.sort_unstable_by_key(|(token, _)| *token);
         tokens
+    }
+
+    /// The token that a value of the function is.
+    #[must_use]
+    pub fn token(&self, value: Value<'c>) -> Option<Token> {
+        self.tokens.get(&value).copied()
     }
 
     /// The FIFOs, in order: the queue of each, and whether it is that of what the queue's operations read.
@@ -105,12 +113,47 @@ pub struct Vocabulary<'a, 'c> {
     pub role: &'a dyn Fn(Op<'c>) -> WaitRole,
 }
 
+/// A queue whose operations are read alone.
+#[derive(Clone, Copy)]
+pub struct Focus<'a, 'c> {
+    /// The queue; tokens of others are complete.
+    pub queue: GroupQueue,
+    /// Returns true if an operation is left out.
+    pub skips: &'a dyn Fn(Op<'c>) -> bool,
+    /// Returns true if it is to be known where an operation stands.
+    pub notes: &'a dyn Fn(Op<'c>) -> bool,
+}
+
+/// An operation among instructions.
+#[derive(Clone, Copy)]
+pub struct Noted<'c> {
+    /// The block.
+    pub block: BlockId,
+    /// The place of the instruction that comes next, among those of all blocks.
+    pub place: usize,
+    /// The operation.
+    pub op: Op<'c>,
+}
+
 /// Reads the body of `function`.
 pub fn read<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Reading<'c> {
+    read_with(function, vocabulary, None)
+}
+
+/// Reads what the body of `function` has to do with one queue.
+pub fn read_queue<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>, focus: Focus<'_, 'c>) -> Reading<'c> {
+    read_with(function, vocabulary, Some(focus))
+}
+
+fn read_with<'c>(
+    function: Op<'c>,
+    vocabulary: Vocabulary<'_, 'c>,
+    focus: Option<Focus<'_, 'c>>,
+) -> Reading<'c> {
     // Few functions have tokens of reads.
-    let without_reads = Reader::read(function, vocabulary, false);
+    let without_reads = Reader::read(function, vocabulary, focus, false);
     let reader = without_reads.unwrap_or_else(|| {
-        let with_reads = Reader::read(function, vocabulary, true);
+        let with_reads = Reader::read(function, vocabulary, focus, true);
         with_reads.unwrap_or_else(|| unreachable!("nothing is missing with the FIFOs of reads"))
     });
     Reading {
@@ -118,6 +161,7 @@ pub fn read<'c>(function: Op<'c>, vocabulary: Vocabulary<'_, 'c>) -> Reading<'c>
         awaits: reader.awaits,
         waits: reader.waits,
         tokens: reader.tokens,
+        noted: reader.noted,
         queues: reader.queues,
         with_reads: reader.with_reads,
     }
@@ -176,10 +220,13 @@ struct Mark {
     instrs: usize,
     edges: usize,
     tokens: usize,
+    noted: usize,
 }
 
 struct Reader<'a, 'c> {
     vocabulary: Vocabulary<'a, 'c>,
+    focus: Option<Focus<'a, 'c>>,
+    noted: Vec<Noted<'c>>,
     code: Code,
     awaits: Vec<(usize, Op<'c>)>,
     waits: Vec<(usize, Op<'c>)>,
@@ -198,9 +245,16 @@ struct Reader<'a, 'c> {
 
 impl<'a, 'c> Reader<'a, 'c> {
     /// Reads a function; `None` if the FIFOs of reads are needed, but left out.
-    fn read(function: Op<'c>, vocabulary: Vocabulary<'a, 'c>, with_reads: bool) -> Option<Self> {
+    fn read(
+        function: Op<'c>,
+        vocabulary: Vocabulary<'a, 'c>,
+        focus: Option<Focus<'a, 'c>>,
+        with_reads: bool,
+    ) -> Option<Self> {
         let mut reader = Self {
             vocabulary,
+            focus,
+            noted: Vec::new(),
             code: Code::default(),
             awaits: Vec::new(),
             waits: Vec::new(),
@@ -285,12 +339,15 @@ impl<'a, 'c> Reader<'a, 'c> {
             instrs: self.code.instrs.len(),
             edges: self.code.edges.len(),
             tokens: self.code.tokens.len(),
+            noted: self.noted.len(),
         }
     }
 
-    /// Returns true if nothing that has to do with tokens was added since `mark`.
+    /// Returns true if nothing that has to do with tokens was added since `mark`, nor noted.
     fn is_plain_since(&self, mark: &Mark) -> bool {
-        self.code.instrs.len() == mark.instrs && self.code.tokens.len() == mark.tokens
+        self.code.instrs.len() == mark.instrs
+            && self.code.tokens.len() == mark.tokens
+            && self.noted.len() == mark.noted
     }
 
     fn go_back_to(&mut self, mark: &Mark) {
@@ -327,11 +384,14 @@ impl<'a, 'c> Reader<'a, 'c> {
             let mut at = BlockId(id);
             self.start = self.code.instrs.len();
             let terminator = block.terminator();
+            let mut next = block.first();
             for found in group_ops(block.first(), self.vocabulary.token) {
+                next = self.note(next, Some(found.op), at);
                 if Some(found.op) != terminator {
                     at = self.op(found, at);
                 }
             }
+            self.note(next, None, at);
             let start = self.code.edges.len();
             self.add_exits(terminator, flow);
             self.end_block(at, start);
@@ -340,9 +400,30 @@ impl<'a, 'c> Reader<'a, 'c> {
 
     // Operations.
 
+    /// Notes the operations from `first` to `last`, or to the end of the block; returns the one that comes next.
+    fn note(&mut self, first: Option<Op<'c>>, last: Option<Op<'c>>, block: BlockId) -> Option<Op<'c>> {
+        let focus = self.focus?;
+        let mut next = first;
+        while let Some(op) = next {
+            if (focus.notes)(op) {
+                let place = self.code.instrs.len();
+                self.noted.push(Noted { block, place, op });
+            }
+            next = op.next();
+            if Some(op) == last {
+                break;
+            }
+        }
+        next
+    }
+
     /// Reads an operation, which comes next in block `at`; returns the block that goes on after it.
     fn op(&mut self, GroupOp { op, group }: GroupOp<'c>, at: BlockId) -> BlockId {
-        if let Some(group) = group {
+        let is_looked_at = |group: &Group| self.focus.is_none_or(|focus| focus.queue == group.queue);
+        if self.focus.is_some_and(|focus| (focus.skips)(op)) {
+            return at;
+        }
+        if let Some(group) = group.filter(is_looked_at) {
             self.group_op(op, group);
             return at;
         }

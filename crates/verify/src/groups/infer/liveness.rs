@@ -6,7 +6,7 @@ use crate::groups::code::{BlockId, Code, Instr, Span, Token};
 const NONE: u32 = u32::MAX;
 
 /// The live tokens of each block.
-pub(in crate::groups) struct Liveness {
+pub(crate) struct Liveness {
     /// By block, where its tokens begin.
     starts: Vec<u32>,
     tokens: Vec<Token>,

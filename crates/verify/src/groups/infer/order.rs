@@ -3,7 +3,7 @@
 use crate::groups::code::{BlockId, Code};
 
 /// The place of each block in a reverse postorder; blocks that are not reached are last.
-pub(super) fn reverse_postorder(code: &Code) -> Vec<u32> {
+pub(crate) fn reverse_postorder(code: &Code) -> Vec<u32> {
     let mut order = vec![u32::MAX; code.blocks.len()];
     let mut seen = vec![false; code.blocks.len()];
     let mut postorder = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn reverse_postorder(code: &Code) -> Vec<u32> {
 }
 
 /// Blocks to be run: the first in order is next.
-pub(super) struct Worklist {
+pub(crate) struct Worklist {
     order: Vec<u32>,
     /// By place in the order, the block.
     blocks: Vec<BlockId>,
