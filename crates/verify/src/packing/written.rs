@@ -19,6 +19,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many bytes of workgroup memory a block gets without asking when it is launched (CUDA Programming Guide, "Compute Capabilities").
 const STATIC_BYTES: u64 = 48 << 10;
+/// The most bytes that a block can have on any GPU (the same).
+const MOST_BYTES: u64 = 227 << 10;
 /// The bytes of an mbarrier.
 const MBARRIER: u64 = 8;
 /// Which group of operands of a `gpu.launch_func` the size of dynamic memory is.
@@ -51,8 +53,10 @@ impl<'c> Before<'c> {
         let places = self.places(&written)?;
         if let Some(pool) = written.pool {
             let end = places.iter().map(|place| place.end).max().unwrap_or(0);
-            if end > bytes {
-                return Err(self.wrong("has buffers that end after the bytes that it is said to need"));
+            if end > bytes.min(MOST_BYTES) {
+                return Err(self.wrong(
+                    "has buffers that end after the bytes that it is said to need, or that a block can have",
+                ));
             }
             self.check_pool(pool, end)?;
             self.check_alignment(pool, &written)?;
