@@ -81,7 +81,8 @@ struct Collected<'c> {
     buffers: IndexVec<BufferId, Buffer<'c>>,
     roots: Vec<Root<'c>>,
     values: Vec<Value<'c>>,
-    globals: FxHashMap<&'c str, BufferId>,
+    /// The buffer that each global is, and what it is aligned to.
+    globals: FxHashMap<&'c str, (BufferId, u64)>,
 }
 
 impl<'c> Before<'c> {
@@ -191,13 +192,16 @@ impl<'c> Collected<'c> {
             return;
         };
         let value = get.result(0);
-        let alignment = find_global(get, name).and_then(|global| global.int_attr(attr::ALIGNMENT));
-        let alignment = alignment.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(1);
-        let buffer = match self.globals.get(name) {
+        let (buffer, alignment) = match self.globals.get(name) {
             Some(known) => *known,
-            None => self.buffer(value, bytes_of(value.ty()).unwrap_or(0)),
+            None => {
+                let stated = find_global(get, name).and_then(|global| global.int_attr(attr::ALIGNMENT));
+                let stated = stated.and_then(|bytes| u64::try_from(bytes).ok());
+                let buffer = self.buffer(value, bytes_of(value.ty()).unwrap_or(0));
+                (buffer, stated.unwrap_or(1))
+            }
         };
-        self.globals.insert(name, buffer);
+        self.globals.insert(name, (buffer, alignment));
         self.root(buffer, value, 0, alignment).global = Some(name);
     }
 

@@ -39,6 +39,8 @@ struct Written<'c> {
     pool: Option<Value<'c>>,
     /// The offset of each root that something uses.
     offsets: Vec<Option<u64>>,
+    /// Globals that something uses as they were.
+    unmoved: FxHashSet<BufferId>,
 }
 
 impl<'c> Before<'c> {
@@ -99,6 +101,7 @@ impl<'c> Before<'c> {
         let mut written = Written {
             pool: None,
             offsets: vec![None; self.roots.len()],
+            unmoved: FxHashSet::default(),
         };
         let known: FxHashSet<Op> = self.kept.iter().map(|noted| noted.op).collect();
         let mut kept = self.kept.iter();
@@ -139,7 +142,10 @@ impl<'c> Before<'c> {
     fn place(&self, written: &mut Written<'c>, root: usize, value: Value<'c>) -> Result<(), &'static str> {
         let was = &self.roots[root];
         let (pool, offset) = match find(was, value)? {
-            Found::Global(name) if was.global == Some(name) => return Ok(()),
+            Found::Global(name) if was.global == Some(name) => {
+                written.unmoved.insert(was.buffer);
+                return Ok(());
+            }
             Found::Global(_) => return Err("uses another buffer than before"),
             Found::View(pool, offset) => (pool, offset),
         };
@@ -158,6 +164,9 @@ impl<'c> Before<'c> {
         for (root, offset) in self.roots.iter().zip(&written.offsets) {
             let Some(offset) = offset else { continue };
             let location = self.buffers[root.buffer].location;
+            if written.unmoved.contains(&root.buffer) {
+                return Err(wrong_in(location, "a buffer was moved for some of its uses"));
+            }
             let start = offset
                 .checked_sub(root.first)
                 .filter(|start| start.checked_add(self.buffers[root.buffer].bytes).is_some());
