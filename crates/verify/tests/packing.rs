@@ -317,7 +317,18 @@ fn places() -> impl Strategy<Value = Vec<Place>> {
     prop::collection::vec(place, BUFFERS)
 }
 
+fn config() -> ProptestConfig {
+    let from_env = ProptestConfig::default();
+    ProptestConfig {
+        cases: std::env::var_os("PROPTEST_CASES").map_or(5_000, |_| from_env.cases),
+        failure_persistence: None,
+        ..from_env
+    }
+}
+
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn it_accepts_if_and_only_if_no_two_buffers_that_share_bytes_are_in_use_at_once(
         code in code(), places in places(), barriers in any::<bool>()

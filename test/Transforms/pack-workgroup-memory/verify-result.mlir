@@ -8,6 +8,7 @@
 
 !Global = memref<64xf32>
 !Row = memref<64xf32, #gpu.address_space<workgroup>>
+!ring = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 
 gpu.module @kernels {
   // Two copies are in flight to where what their tokens are joined to is awaited; the third buffer comes after that.
@@ -91,6 +92,7 @@ gpu.module @kernels {
   gpu.func @groups(%x: !Global, %v: f32, %out: !Global) workgroup(%a: !Row, %open: !Row, %newest: !Row, %after: !Row) kernel {
     %t = gpu.thread_id x
     gpux.copy %x[%t], %a[%t], 1 : !Global to !Row
+    %z = memref.load %x[%t] : !Global
     gpux.wait_group <cp_async>, 0
     memref.store %v, %open[%t] : !Row
     %u = memref.load %open[%t] : !Row
@@ -105,6 +107,42 @@ gpu.module @kernels {
     memref.store %v, %after[%t] : !Row
     %y = memref.load %after[%t] : !Row
     memref.store %y, %out[%t] : !Global
+    gpu.return
+  }
+
+  // Some threads begin a copy that nobody awaits.
+  //
+  // MAP: remark: packs 2 buffers of 512 bytes into 512 bytes
+  //
+  // CHECK-LABEL: gpu.func @unawaited
+  gpu.func @unawaited(%x: !Global, %v: f32, %out: !Global) workgroup(%a: !Row, %after: !Row) kernel {
+    %c32 = arith.constant 32 : index
+    %t = gpu.thread_id x
+    %some = arith.cmpi ult, %t, %c32 : index
+    scf.if %some {
+      %token = gpux.copy async %x[%t], %a[%t], 1 : !Global to !Row
+    }
+    gpu.barrier
+    memref.store %v, %after[%t] : !Row
+    %u = memref.load %after[%t] : !Row
+    memref.store %u, %out[%t] : !Global
+    gpu.return
+  }
+
+  // A load without a token completes on an mbarrier, which is not followed.
+  //
+  // MAP: remark: packs 2 buffers of 512 bytes into 512 bytes
+  //
+  // CHECK-LABEL: gpu.func @on_an_mbarrier
+  gpu.func @on_an_mbarrier(%x: !Global, %v: f32, %out: !Global) workgroup(%a: !Row, %after: !Row) kernel {
+    %c0 = arith.constant 0 : index
+    %t = gpu.thread_id x
+    %ring = nvgpu.mbarrier.create -> !ring
+    gpux.bulk_load %x, %a, %ring[%c0] : !Global to !Row, !ring
+    gpu.barrier
+    memref.store %v, %after[%t] : !Row
+    %u = memref.load %after[%t] : !Row
+    memref.store %u, %out[%t] : !Global
     gpu.return
   }
 

@@ -13,6 +13,8 @@ enum State {
     /// A copy is on its way to it, with this token.
     Copied(usize),
     Written,
+    /// Some warps alone use it.
+    Taken,
 }
 
 struct Writer {
@@ -137,7 +139,10 @@ impl Writer {
                 self.line(&format!("scf.if {condition} {{"));
                 self.nested(false, condition == "%q");
             }
-            (15, State::Unwritten | State::Written) if self.depth < 2 => self.rotation(buffer),
+            (15, State::Unwritten | State::Written) if self.depth < 2 => match self.draw(2) {
+                0 => self.rotation(buffer),
+                _ => self.of_a_warp(buffer),
+            },
             (14, _) if self.buffers.len() < BUFFERS + 3 => {
                 self.line(&format!("%a{value} = memref.alloc() : !Buffer"));
                 self.buffers.push((format!("%a{value}"), State::Unwritten));
@@ -173,6 +178,33 @@ impl Writer {
         self.line(&format!("scf.yield %k{next} : !async.token"));
         self.line("}");
         self.buffers[buffer].1 = State::Copied(result);
+    }
+
+    /// A copy that the first warp begins, and awaits later on.
+    fn of_a_warp(&mut self, buffer: usize) {
+        let name = self.buffers[buffer].0.clone();
+        let [own, ready, result, value] = [(); 4].map(|()| self.value());
+        let lines = [
+            format!("%k{result} = scf.if %q -> (!async.token) {{"),
+            format!("%k{own} = gpux.copy async %src[%t], {name}[%t], 1 : !Global to !Buffer"),
+            format!("scf.yield %k{own} : !async.token"),
+            "} else {".to_owned(),
+            format!("%k{ready} = async.ready"),
+            format!("scf.yield %k{ready} : !async.token"),
+            "}".to_owned(),
+        ];
+        lines.iter().for_each(|line| self.line(line));
+        self.buffers[buffer].1 = State::Taken;
+        self.depth += 1;
+        self.statements(4);
+        self.depth -= 1;
+        self.line("scf.if %q {");
+        self.line(&format!("async.await %k{result} : !async.token"));
+        self.line(&format!("%v{value} = memref.load {name}[%t] : !Buffer"));
+        let row = self.line_of(value);
+        self.line(&format!("memref.store %v{value}, %out[{row}] : !Global"));
+        self.line("}");
+        self.buffers[buffer].1 = State::Unwritten;
     }
 
     /// Statements in a region, which `always` runs or not, in threads that are `apart` or not.
