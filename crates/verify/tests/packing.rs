@@ -8,12 +8,12 @@ use async_verify::packing::{
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-const BUFFERS: usize = 4;
-const BLOCKS: usize = 4;
-const TOKENS: u32 = 4;
+const BUFFERS: usize = 3;
+const BLOCKS: usize = 3;
+const TOKENS: u32 = 3;
 const ALL: u32 = u32::MAX;
 /// Paths of so many blocks lead by whatever there is to find, or nearly.
-const SHORT: usize = 7;
+const SHORT: usize = 6;
 const LONG: usize = 12;
 
 /// An access that is on its way.
@@ -235,9 +235,13 @@ fn buffer() -> impl Strategy<Value = BufferId> {
     (0..BUFFERS).prop_map(BufferId)
 }
 
+fn queue() -> impl Strategy<Value = u8> {
+    prop_oneof![4 => Just(0), 1 => Just(1)]
+}
+
 fn issue() -> impl Strategy<Value = Issue> {
     let warps = prop_oneof![4 => Just(ALL), 1 => Just(1), 1 => Just(3)];
-    let queue = prop::option::weighted(0.5, 0..2_u8);
+    let queue = prop::option::weighted(0.6, queue());
     (
         buffer(),
         any::<bool>(),
@@ -257,7 +261,7 @@ fn issue() -> impl Strategy<Value = Issue> {
 fn step() -> impl Strategy<Value = Step> {
     let tokens = || prop::collection::vec(token(), 1..3);
     let warps = prop_oneof![4 => Just(ALL), 1 => Just(1), 1 => Just(2)];
-    let wait = (0..2_u8, 0..2_u32, any::<bool>()).prop_map(|(queue, pending, reads)| Instr::Wait {
+    let wait = (queue(), 0..2_u32, any::<bool>()).prop_map(|(queue, pending, reads)| Instr::Wait {
         queue,
         pending,
         reads,
@@ -272,37 +276,103 @@ fn step() -> impl Strategy<Value = Step> {
         }),
         4 => (tokens(), warps).prop_map(|(tokens, warps)| Step(vec![Instr::Await(tokens, warps)])),
         1 => (token(), tokens()).prop_map(|(token, of)| Step(vec![Instr::Join(token, of)])),
-        2 => (0..2_u8).prop_map(|queue| Step(vec![Instr::Commit(queue)])),
-        2 => wait.prop_map(|wait| Step(vec![wait])),
+        3 => queue().prop_map(|queue| Step(vec![Instr::Commit(queue)])),
+        3 => wait.prop_map(|wait| Step(vec![wait])),
         2 => Just(Step(vec![Instr::Barrier])),
     ]
 }
 
+fn one(instr: Instr) -> Step {
+    Step(vec![instr])
+}
+
+/// Steps in a row: often such as have to do with each other.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let in_group = (issue(), step(), 0..2_u32, any::<bool>(), step()).prop_map(
+        |(issue, between, pending, reads, after)| {
+            let issue = Issue {
+                tokens: Vec::new(),
+                queue: Some(0),
+                ..issue
+            };
+            let wait = Instr::Wait {
+                queue: 0,
+                pending,
+                reads,
+            };
+            vec![
+                one(Instr::Issue(issue)),
+                between,
+                one(Instr::Commit(0)),
+                one(wait),
+                after,
+            ]
+        },
+    );
+    let with_tokens = (
+        issue(),
+        token(),
+        token(),
+        prop::collection::vec(token(), 1..2),
+        step(),
+    )
+        .prop_map(|(issue, first, second, joined, after)| {
+            let issue = Issue {
+                tokens: vec![first],
+                queue: None,
+                ..issue
+            };
+            vec![
+                Step(vec![Instr::Define(vec![first]), Instr::Issue(issue)]),
+                one(Instr::Join(second, joined)),
+                one(Instr::Await(vec![second], ALL)),
+                after,
+            ]
+        });
+    let life = (buffer(), buffer(), step(), step()).prop_map(|(buffer, made, between, after)| {
+        vec![
+            one(Instr::Write(buffer)),
+            between,
+            one(Instr::Allocate(made)),
+            after,
+            one(Instr::Read(buffer)),
+        ]
+    });
+    prop_oneof![
+        6 => step().prop_map(|step| vec![step]),
+        1 => in_group,
+        1 => with_tokens,
+        1 => life,
+    ]
+}
+
 fn code() -> impl Strategy<Value = Code> {
-    let bindings = prop::collection::vec((token(), token()), 0..2);
-    let edge = (any::<prop::sample::Index>(), bindings);
+    let bindings = || prop::collection::vec((token(), token()), 0..3);
+    let edge = (any::<prop::sample::Index>(), bindings());
     let block = (
-        prop::collection::vec(step(), 0..5),
+        prop::collection::vec(steps(), 0..5).prop_map(|steps| steps.concat()),
+        bindings(),
         prop::collection::vec(edge, 0..2),
     );
     prop::collection::vec(block, 1..=BLOCKS).prop_map(|blocks| {
         let number = blocks.len();
-        let blocks = blocks.into_iter().enumerate().map(|(id, (steps, edges))| {
-            // All are reached.
-            let next = (id + 1 < number).then(|| Edge {
-                to: BlockId(id + 1),
-                bindings: Vec::new(),
+        let blocks = blocks
+            .into_iter()
+            .enumerate()
+            .map(|(id, (steps, bindings, edges))| {
+                // All are reached.
+                let next = (id + 1 < number).then_some(BlockId(id + 1));
+                let next = next.map(|to| Edge { to, bindings });
+                let others = edges.into_iter().map(|(to, bindings)| Edge {
+                    to: BlockId(to.index(number)),
+                    bindings,
+                });
+                let edges = next.into_iter().chain(others);
+                Block {
+                    steps,
+                    edges: edges.collect(),
+                }
             });
-            let others = edges.into_iter().map(|(to, bindings)| Edge {
-                to: BlockId(to.index(number)),
-                bindings,
-            });
-            let edges = next.into_iter().chain(others);
-            Block {
-                steps,
-                edges: edges.collect(),
-            }
-        });
         Code {
             blocks: blocks.collect(),
         }
@@ -310,7 +380,7 @@ fn code() -> impl Strategy<Value = Code> {
 }
 
 fn places() -> impl Strategy<Value = Vec<Place>> {
-    let place = (0..8_u64, 0..4_u64).prop_map(|(start, bytes)| Place {
+    let place = (0..6_u64, 0..4_u64).prop_map(|(start, bytes)| Place {
         start,
         end: start + bytes,
     });
@@ -320,7 +390,7 @@ fn places() -> impl Strategy<Value = Vec<Place>> {
 fn config() -> ProptestConfig {
     let from_env = ProptestConfig::default();
     ProptestConfig {
-        cases: std::env::var_os("PROPTEST_CASES").map_or(5_000, |_| from_env.cases),
+        cases: std::env::var_os("PROPTEST_CASES").map_or(10_000, |_| from_env.cases),
         failure_persistence: None,
         ..from_env
     }
