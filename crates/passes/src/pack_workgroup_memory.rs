@@ -202,12 +202,7 @@ fn pack_function<'c>(
     let before = cx.bool(VERIFY_RESULT.name).then(|| Before::of(function));
     place(root, function, table, &map, is_static)?;
     if let Some(before) = before {
-        let sharing = match sharing {
-            Sharing::Liveness => packing::Sharing::Liveness,
-            Sharing::Free => packing::Sharing::Barriers,
-            Sharing::None => packing::Sharing::None,
-        };
-        check_packing(&before, root, sharing, layout.bytes)?;
+        check_packing(&before, root, checked_sharing(sharing), layout.bytes)?;
     }
     if let Some(remark) = remark {
         remark.emit();
@@ -261,6 +256,15 @@ fn sharing(cx: &PassContext<'_>) -> Sharing {
         "free" => Sharing::Free,
         "none" => Sharing::None,
         _ => Sharing::Liveness,
+    }
+}
+
+/// What the check calls `sharing`.
+fn checked_sharing(sharing: Sharing) -> packing::Sharing {
+    match sharing {
+        Sharing::Liveness => packing::Sharing::Liveness,
+        Sharing::Free => packing::Sharing::Barriers,
+        Sharing::None => packing::Sharing::None,
     }
 }
 

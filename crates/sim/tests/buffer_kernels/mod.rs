@@ -193,7 +193,9 @@ impl Writer {
             format!("scf.yield %k{ready} : !async.token"),
             "}".to_owned(),
         ];
-        lines.iter().for_each(|line| self.line(line));
+        for line in &lines {
+            self.line(line);
+        }
         self.buffers[buffer].1 = State::Taken;
         self.depth += 1;
         self.statements(4);
