@@ -218,7 +218,8 @@ impl<'c> Before<'c> {
                 others.insert(other, bytes_of(op.result(0).ty()).unwrap_or(0));
             }
         }
-        if bytes + mbarriers + others.values().sum::<u64>() > STATIC_BYTES {
+        let all = others.into_values().chain([mbarriers, bytes]);
+        if all.fold(0, u64::saturating_add) > STATIC_BYTES {
             return Err(wrong_at(
                 get,
                 "is more memory than a block gets without asking for it",
