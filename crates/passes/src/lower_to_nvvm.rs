@@ -171,7 +171,7 @@ fn pipelined(passes: PassList, options: &PipelineOptions) -> PassList {
     passes
         .nest(gpu::MODULE, device)
         // It needs all versions of buffers, and sets how much memory launches ask for.
-        .pass("gpux-pack-workgroup-memory")
+        .pass_with("gpux-pack-workgroup-memory", &[verify_result(options)])
         // Last: buffers that share bytes need barriers between them, too.
         .pass_with("gpux-insert-barriers", &[verify_result(options)])
 }

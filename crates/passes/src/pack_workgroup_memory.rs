@@ -25,6 +25,7 @@ use crate::analysis::phase_skeleton::is_block_wide_load;
 use crate::utils::chip::{MemoryLimit, STATIC_WORKGROUP_BYTES};
 use crate::utils::device::{device_code, own_ops};
 use crate::utils::static_allocs::IterationOrder;
+use crate::utils::verify_result::{VERIFY_RESULT, check_packing};
 use async_dialects::registry::GPUX;
 use async_mlir::calls::is_call;
 use async_mlir::gpu::{is_workgroup, num_attributions};
@@ -33,6 +34,7 @@ use async_mlir::melior::ir::Attribute;
 use async_mlir::names::{attr, builtin, gpu, memref};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use async_mlir::types::{known_attribute, memory_space};
+use async_verify::packing::{self, Before};
 use buffers::{Buffer, Origin, align, collect, unmoved_bytes};
 use report::MemoryMap;
 use rewrite::Allocation;
@@ -70,6 +72,7 @@ impl Pass for PackWorkgroupMemory {
                 "the GPU, whose memory is the limit; empty: that of the target of the gpu.module",
             ),
             OptionInfo::bool("explain", false, "draw when each buffer is in use, and say why"),
+            VERIFY_RESULT,
         ],
         dependent_dialects: &[GPUX, Dialect::ARITH, Dialect::GPU, Dialect::MEMREF],
         statistics: &[
@@ -196,7 +199,11 @@ fn pack_function<'c>(
     let reserve = if has_loads { MBARRIER_RESERVE } else { 0 };
     let is_static = bytes + reserve <= STATIC_WORKGROUP_BYTES;
     let remark = map.remark(is_static, cx.bool("explain"));
+    let before = cx.bool(VERIFY_RESULT.name).then(|| Before::of(function));
     place(root, function, table, &map, is_static)?;
+    if let Some(before) = before {
+        check_packing(&before, root, checked_sharing(sharing), layout.bytes)?;
+    }
     if let Some(remark) = remark {
         remark.emit();
     }
@@ -249,6 +256,15 @@ fn sharing(cx: &PassContext<'_>) -> Sharing {
         "free" => Sharing::Free,
         "none" => Sharing::None,
         _ => Sharing::Liveness,
+    }
+}
+
+/// What the check calls `sharing`.
+fn checked_sharing(sharing: Sharing) -> packing::Sharing {
+    match sharing {
+        Sharing::Liveness => packing::Sharing::Liveness,
+        Sharing::Free => packing::Sharing::Barriers,
+        Sharing::None => packing::Sharing::None,
     }
 }
 

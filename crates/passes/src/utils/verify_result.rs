@@ -16,6 +16,7 @@ use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, Refusal, check, check_and_find_superfluous, infer, path_of};
 use async_verify::mbarriers;
 use async_verify::orders;
+use async_verify::packing;
 use async_verify::pipeline;
 use async_verify::references::{self, Conventions};
 use async_verify::roles;
@@ -288,6 +289,27 @@ pub(crate) fn check_order<'c>(before: &orders::Before<'c>, in_threads: bool) -> 
             error = error.note(earlier, "this one");
         }
         advise(error, fault.op)
+    })
+}
+
+/// Checks that what was noted `before` is in one allocation of `bytes`, that buffers in there that share some are never in use at once, and that
+/// launches in `root` ask for enough.
+pub(crate) fn check_packing<'c>(
+    before: &packing::Before<'c>,
+    root: Op<'c>,
+    sharing: packing::Sharing,
+    bytes: u64,
+) -> Result<(), PassError<'c>> {
+    before.check(root, sharing, bytes).map_err(|wrong| {
+        let message = format!("{}, says the check of what was written", wrong.what);
+        let error = match wrong.op {
+            Some(op) => PassError::new(op, message),
+            None => PassError::new(wrong.location, message),
+        };
+        let notes = wrong.notes.into_iter();
+        let error = notes.fold(error, |error, (place, what)| error.note(place, what));
+        request_reproducer();
+        error.note(wrong.location, ADVICE)
     })
 }
 

@@ -3,16 +3,14 @@
 use async_overlap::ids::{IndexVec, ids};
 use async_overlap::{Footprint, LoopId, Loops};
 
+pub use crate::tokens::Token;
+
 ids! {
     /// A block.
     BlockId;
     /// Accesses of the same bytes in the same way: what holds of one of them holds of all.
     ClassId;
 }
-
-/// A token: a set of asynchronous accesses.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Token(pub u32);
 
 /// A kernel. Execution begins with the first block.
 #[derive(Clone, Debug, Default)]

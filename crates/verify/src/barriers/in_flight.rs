@@ -1,7 +1,8 @@
 //! What is known of asynchronous accesses until they are complete, and what instructions and edges do to that: part of what is trusted.
 
 use super::certificate::{InFlight, Issuer};
-use super::code::{Block, Code, Edge, Instr, Issue, Kind, Token};
+use super::code::{Block, Code, Instr, Issue, Kind, Token};
+use crate::tokens::set;
 use async_overlap::Distance;
 
 /// More groups than these are not told apart: no wait leaves as many in flight.
@@ -96,31 +97,5 @@ pub(super) fn advance(code: &Code, instr: &Instr, flight: &mut InFlight) -> Comp
             Completion::No
         }
         _ => Completion::No,
-    }
-}
-
-/// Says whether `token` stands for an access.
-fn set(tokens: &mut Vec<Token>, token: Token, stands: bool) {
-    match (tokens.binary_search(&token), stands) {
-        (Err(place), true) => tokens.insert(place, token),
-        (Ok(place), false) => {
-            tokens.remove(place);
-        }
-        _ => {}
-    }
-}
-
-/// Binds the tokens that `edge` hands over.
-pub(super) fn bind(tokens: &mut Vec<Token>, edge: &Edge) {
-    if edge.bindings.is_empty() {
-        return;
-    }
-    let bound = edge.bindings.iter().filter(|(from, _)| tokens.contains(from));
-    let bound: Vec<Token> = bound.map(|(_, to)| *to).collect();
-    for (_, to) in &edge.bindings {
-        let stands = bound.contains(to);
-        if stands || !edge.adds {
-            set(tokens, *to, stands);
-        }
     }
 }

@@ -3,7 +3,8 @@
 use super::bytes::{ByBytes, Bytes};
 use super::certificate::{Exposed, InFlight, Issuer, Pending};
 use super::code::{ALL_WARPS, Block, ClassId, Code, Edge, EdgeKind, Instr, Threads};
-use super::in_flight::{Completion, advance, begin, bind, split};
+use super::in_flight::{Completion, advance, begin, split};
+use crate::tokens::bind;
 use async_overlap::{Conflict, Distance, Loop, overlap};
 use rustc_hash::FxHashMap;
 
@@ -288,7 +289,7 @@ pub(super) fn follow(
                 }
             };
             if takes_edge {
-                bind(&mut next.tokens, edge);
+                bind(&mut next.tokens, &edge.bindings, edge.adds);
             }
             Pending::InFlight(next)
         }
