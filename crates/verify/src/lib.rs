@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod barriers;
+pub mod flags;
 pub mod groups;
 pub mod mbarriers;
 pub mod orders;
