@@ -183,16 +183,17 @@ impl<'a, 'c> Reader<'a, 'c> {
         for (place, writes) in accesses {
             needs.push(self.facts.need(Need::Access(place, writes, around)));
             let has_slot = self.effects.places[place].has_slot();
-            let what = What::Access(place, writes, has_slot);
+            let what = What::Access(op, place, writes, has_slot);
             does.push(self.facts.of(engine, what, around, op));
         }
         if step.does_anything() {
             needs.push(self.facts.need(Need::Fences));
-            does.push(self.facts.of(engine, What::Any, None, op));
         }
         if is_fence {
             needs.push(self.facts.need(Need::All));
-            does.push(self.facts.of(engine, What::Fence, None, op));
+            does.push(self.facts.of(engine, What::Fence(op), None, op));
+        } else if step.does_anything() && step.accesses.is_empty() {
+            does.push(self.facts.of(engine, What::Other(op), None, op));
         }
         needs.extend(self.values_of(op));
         if engine != NO_ENGINE && op.num_results() > 0 {

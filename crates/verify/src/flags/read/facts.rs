@@ -1,5 +1,7 @@
 //! Numbers what engines do, and finds which of it conflicts.
 //!
+//! Each operation has facts of its own: which of two was executed, and which of two an engine knows, differs from path to path.
+//!
 //! An access at a computed index and a value are facts at several *levels*: of this iteration of all loops around, or of an earlier one of the
 //! loop at a depth, and of the same one of those around that.
 
@@ -11,14 +13,14 @@ use rustc_hash::FxHashMap;
 /// What an engine does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum What<'c> {
-    /// It accesses a place, which it may write, and which an index may tell apart that is computed.
-    Access(usize, bool, bool),
+    /// An operation accesses a place, which it may write, and which an index may tell apart that is computed.
+    Access(Op<'c>, usize, bool, bool),
     /// It makes the results of this operation.
     Value(Op<'c>),
-    /// It does anything that a fence orders.
-    Any,
-    /// It executes a fence.
-    Fence,
+    /// It executes an operation that accesses nothing, but that a fence orders.
+    Other(Op<'c>),
+    /// It executes this fence.
+    Fence(Op<'c>),
     /// A wait for this flag is over.
     Waited(usize),
 }
@@ -43,7 +45,7 @@ struct Levels<'c> {
     around: Option<usize>,
     first: FactId,
     number: usize,
-    /// One of the operations that do it.
+    /// The operation that does it; of a flag, the first one.
     op: Op<'c>,
 }
 
@@ -81,7 +83,7 @@ impl<'c> Facts<'c> {
 
     /// The number of what `engine` does now, in a loop.
     pub fn of(&mut self, engine: usize, what: What<'c>, around: Option<usize>, op: Op<'c>) -> FactId {
-        let has_levels = matches!(what, What::Access(_, _, true) | What::Value(_));
+        let has_levels = matches!(what, What::Access(_, _, _, true) | What::Value(_));
         let around = around.filter(|_| has_levels);
         let next = self.all.len();
         let levels = *self.numbers.entry((engine, what, around)).or_insert(next);
@@ -119,7 +121,7 @@ impl<'c> Facts<'c> {
             .collect()
     }
 
-    /// One of the operations that do `fact`.
+    /// The operation that does `fact`.
     pub fn op(&self, fact: FactId) -> Op<'c> {
         let after = self.all.partition_point(|levels| levels.first <= fact);
         self.all[after - 1].op
@@ -158,7 +160,7 @@ impl<'c> Facts<'c> {
     ) -> std::ops::Range<FactId> {
         let up_to = |number: usize| levels.first..levels.first + number;
         match (*need, levels.what) {
-            (Need::Access(place, writes, around), What::Access(other, other_writes, _))
+            (Need::Access(place, writes, around), What::Access(_, other, other_writes, _))
                 if writes || other_writes =>
             {
                 let (place, other) = (places[place], places[other]);
@@ -177,7 +179,9 @@ impl<'c> Facts<'c> {
                 let carried = carried.filter(|carried| self.is_in(levels.around, **carried));
                 up_to(carried.map_or(levels.number, |carried| self.loops[*carried].depth))
             }
-            (Need::Fences, What::Fence) | (Need::All, What::Any) => up_to(levels.number),
+            (Need::Fences | Need::All, What::Fence(_)) | (Need::All, What::Other(_) | What::Access(..)) => {
+                up_to(levels.number)
+            }
             _ => up_to(0),
         }
     }
