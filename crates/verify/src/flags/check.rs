@@ -170,7 +170,7 @@ impl Walk<'_> {
         self.block(inner.before, state)?;
         for (engine, lists) in &inner.due {
             for fact in lists.iter().flat_map(|list| &self.code.needs[*list]) {
-                state.due[*engine].insert(*fact);
+                state.expect(*engine, *fact);
             }
         }
         let mut end = state.clone();
@@ -193,10 +193,9 @@ impl Walk<'_> {
 }
 
 /// `engine` is about to do something: it has to know what is due.
-fn acts(state: &mut State, engine: usize) -> Result<(), Fault> {
-    if let Some(fact) = state.due[engine].first_common(&state.unknown[engine]) {
-        return Err(Fault::UnknownCondition(fact));
+fn acts(state: &State, engine: usize) -> Result<(), Fault> {
+    match state.due[engine].first() {
+        Some(fact) => Err(Fault::UnknownCondition(fact)),
+        None => Ok(()),
     }
-    state.due[engine].clear();
-    Ok(())
 }

@@ -24,15 +24,10 @@ impl Facts {
         self.0[fact / 64] &= !(1 << (fact % 64));
     }
 
-    pub fn clear(&mut self) {
-        self.0.fill(0);
-    }
-
-    /// The first fact that is in `other`, too.
-    pub fn first_common(&self, other: &Self) -> Option<FactId> {
-        let words = self.0.iter().zip(&other.0).enumerate();
-        let mut common = words.map(|(number, (own, other))| (number, own & other));
-        let (number, bits) = common.find(|(_, bits)| *bits != 0)?;
+    /// The first fact of the set.
+    pub fn first(&self) -> Option<FactId> {
+        let mut words = self.0.iter().enumerate();
+        let (number, bits) = words.find(|(_, bits)| **bits != 0)?;
         Some(number * 64 + bits.trailing_zeros() as usize)
     }
 
@@ -74,7 +69,7 @@ impl Facts {
 pub(super) struct State {
     /// By engine, the facts of others that it may not know.
     pub unknown: Vec<Facts>,
-    /// By engine, what it has to know before it does anything.
+    /// By engine, what it does not know, and has to know before it does anything.
     pub due: Vec<Facts>,
     /// By flag, for each time that it is set, what its setting does not tell: what the engine did not know, and what happened since.
     pub set: Vec<VecDeque<Facts>>,
@@ -104,6 +99,14 @@ impl State {
     /// `engine` gets to know all but `untold`.
     pub fn learn(&mut self, engine: usize, untold: &Facts) {
         self.unknown[engine].retain(untold);
+        self.due[engine].retain(untold);
+    }
+
+    /// `engine` has to know `fact` before it does anything.
+    pub fn expect(&mut self, engine: usize, fact: FactId) {
+        if self.unknown[engine].has(fact) {
+            self.due[engine].insert(fact);
+        }
     }
 
     pub fn age(&mut self, aged: &[(FactId, FactId)]) {
