@@ -20,6 +20,8 @@ const OPTIONS: [&str; 3] = ["event-limit=99", "flags=counting event-limit=99", "
 #[derive(Default)]
 struct Tally {
     accepted: usize,
+    /// What the pass does not lower.
+    failed: usize,
     spoiled: usize,
     /// Flags that were moved, and how many of these are refused.
     moved: usize,
@@ -33,6 +35,7 @@ struct Tally {
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.accepted += other.accepted;
+        self.failed += other.failed;
         self.spoiled += other.spoiled;
         self.moved += other.moved;
         self.moved_refused += other.moved_refused;
@@ -48,6 +51,7 @@ fn hold(context: &Context, title: &str, source: &str, options: &str, tally: &mut
         Module::parse(context, source).and_then(|_| try_lower(context, source, &pipeline))
     };
     let Some(module) = lower("verify-result=false") else {
+        tally.failed += 1;
         return;
     };
     let root = Op::from(module.as_operation());
@@ -335,5 +339,6 @@ fn random_programs_are_accepted_and_spoiled_refused() {
         hold(&context, &format!("seed {seed}"), &source, options, &mut tally);
     }
     tally.check();
+    assert_eq!(tally.failed, 0, "there are as many flags as are needed");
     assert!(tally.accepted >= 200, "{}", tally.accepted);
 }
