@@ -57,6 +57,12 @@ impl<'c> Engines<'c> {
         &self.names[engine.0]
     }
 
+    /// The engines called so, if they have numbers.
+    pub fn pair(&self, from: &str, to: &str) -> Option<(EngineId, EngineId)> {
+        let number = |name: &str| self.numbers.get(name).copied();
+        number(from).zip(number(to))
+    }
+
     /// The engine that `op` runs on, if it runs on one.
     pub fn of(&mut self, op: Op<'c>) -> Option<EngineId> {
         engine_name(op).map(|name| self.number(name))

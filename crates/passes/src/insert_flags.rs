@@ -5,7 +5,7 @@
 //!
 //! **Effect.** `gpux.set_flag` and `gpux.wait_flag` stand where each dependence between two engines needs them, with the fewest ids for
 //! each pair; engines that execute their own instructions alone, in program order and as fast as they like, keep every dependence.
-//! Operations don't move.
+//! Operations don't move. What was written is checked (`crates/verify/src/flags`).
 //!
 //! **Refusals.** A pair of engines needs more flags than there are; control flow other than `scf.for`, `scf.while`, `scf.if` and what executes its regions at
 //! most once; operations of engines outside of functions; flags that are there already.
@@ -18,11 +18,14 @@ mod while_loop;
 
 use crate::engines::event_limits::{read_count, read_limits};
 use crate::engines::{Engines, engine_name};
+use crate::utils::verify_result::{VERIFY_RESULT, check_flags};
 use async_dialects::names::gpux;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_verify::flags::Machine;
+use async_verify::{flags, orders};
 use program::Reader;
 use std::fmt::Write;
 use tokenflow::flags::{EngineId, Event, FlagKind, Options, OverLimit, Purpose, Usage, plan};
@@ -60,6 +63,7 @@ impl Pass for InsertFlags {
                 1_000_000,
                 "how many events the search for fewer ids looks at, for each pair of engines",
             ),
+            VERIFY_RESULT,
         ],
         statistics: &[
             StatisticInfo {
@@ -97,7 +101,9 @@ impl Pass for InsertFlags {
                 .note(flag.location(), "run it once, on a program without flags"));
         }
         refuse_outside_functions(&ops)?;
-        for function in ops.into_iter().filter(|op| op.is_function()) {
+        let before = cx.bool(VERIFY_RESULT.name).then(|| orders::Before::of(root));
+        let functions: Vec<Op> = ops.into_iter().filter(|op| op.is_function()).collect();
+        for &function in &functions {
             let Some(read) = Reader::read(function, &limits, &mut engines)? else {
                 continue;
             };
@@ -115,7 +121,21 @@ impl Pass for InsertFlags {
             cx.count("events", plan.events.len() as u64);
             emit::emit(&read, &plan, &engines);
         }
-        Ok(())
+        let Some(before) = before else {
+            return Ok(());
+        };
+        let machine = Machine {
+            kind: match kind {
+                FlagKind::Binary => flags::FlagKind::Binary,
+                FlagKind::Counting => flags::FlagKind::Counting,
+            },
+            limit: &|from, to| {
+                engines
+                    .pair(from, to)
+                    .map_or(0, |(from, to)| limit(&limits, from, to))
+            },
+        };
+        check_flags(&before, &functions, machine)
     }
 }
 

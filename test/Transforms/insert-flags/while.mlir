@@ -59,3 +59,39 @@ func.func @carried_value(%p: i1, %first: i32) {
   }
   return
 }
+
+// The first region writes again what it has read in the last iteration.
+// CHECK-LABEL: func.func @first_region
+// CHECK:       gpux.set_flag <"V", "MTE2", [[FREE:[0-9]+]]>
+// CHECK-NEXT:  scf.while
+// CHECK-NEXT:  gpux.wait_flag <"V", "MTE2", [[FREE]]>
+// CHECK-NEXT:  "npu.load"
+// CHECK:       scf.condition
+// CHECK:       gpux.wait_flag <"V", "MTE2", [[FREE]]>
+// CHECK-NEXT:  return
+func.func @first_region(%tile: memref<64xf32>, %more: i1) {
+  scf.while : () -> () {
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.add"(%tile) {async.engine = "V", async.reads = [0]} : (memref<64xf32>) -> ()
+    scf.condition(%more)
+  } do {
+    scf.yield
+  }
+  return
+}
+
+// In the second iteration, the condition is what V has made before the loop, so M waits for it.
+// CHECK-LABEL: func.func @handed_to_the_next
+// CHECK:       "npu.make"
+// CHECK:       gpux.wait_flag <"V", "M"
+// CHECK:       scf.while
+func.func @handed_to_the_next(%tile: memref<64xf32>, %first: i1) {
+  %other = "npu.make"() {async.engine = "V"} : () -> i1
+  scf.while (%more = %first) : (i1) -> () {
+    "npu.matmul"(%tile) {async.engine = "M", async.writes = [0]} : (memref<64xf32>) -> ()
+    scf.condition(%more)
+  } do {
+    scf.yield %other : i1
+  }
+  return
+}

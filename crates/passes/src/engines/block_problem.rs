@@ -323,7 +323,9 @@ impl<'c> Reader<'_, 'c> {
     /// Dependences of memory.
     fn memory(&mut self) {
         let around = self.block.parent_op();
-        let repeats = around.is_some_and(|op| op.is(scf::FOR) || op.is(scf::WHILE) || op.is(affine::FOR));
+        // In the final order, the two regions of an `scf.while` are parts of one body, and what that carries is known of both together.
+        let is_body = |op: Op| op.is(scf::WHILE) && self.order == Order::Open;
+        let repeats = around.is_some_and(|op| op.is(scf::FOR) || op.is(affine::FOR) || is_body(op));
         let found = match self.order {
             Order::Open => {
                 let found = memory_dependences::dependences(&self.ops, &self.effects, repeats).into_iter();

@@ -98,6 +98,7 @@ pub(crate) fn users<'c>(
     numbers: &mut Engines<'c>,
 ) -> FxHashMap<Value<'c>, BTreeSet<EngineId>> {
     let mut users: FxHashMap<Value, BTreeSet<EngineId>> = FxHashMap::default();
+    let is_loop = op.is(scf::FOR) || op.is(scf::WHILE);
     for operand in op.operands() {
         users.entry(operand).or_default().extend(engines);
     }
@@ -109,8 +110,8 @@ pub(crate) fn users<'c>(
                     Some(engine) => {
                         of_value.insert(engine);
                     }
-                    // The end of a branch hands on to the operations after it.
-                    None if inner.is_terminator() && inner.parent() == Some(op) && !op.is(scf::FOR) => {}
+                    // The end of a branch hands on to the operations after it, that of a loop to its next iteration as well.
+                    None if inner.is_terminator() && inner.parent() == Some(op) && !is_loop => {}
                     // What it is handed on to is not followed.
                     None => of_value.extend(engines),
                 }

@@ -11,6 +11,7 @@ use async_mlir::pass::{OptionInfo, PassError, request_reproducer};
 use async_mlir::pipeline::PipelineOptions;
 use async_verify::awaits;
 use async_verify::barriers;
+use async_verify::flags;
 use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, Refusal, check, check_and_find_superfluous, infer, path_of};
@@ -310,6 +311,33 @@ pub(crate) fn check_packing<'c>(
         let error = notes.fold(error, |error, (place, what)| error.note(place, what));
         request_reproducer();
         error.note(wrong.location, ADVICE)
+    })
+}
+
+/// Checks that nothing but flags was inserted since `before`, and that those in `functions` keep every dependence between engines.
+pub(crate) fn check_flags<'c>(
+    before: &orders::Before<'c>,
+    functions: &[Op<'c>],
+    machine: flags::Machine,
+) -> Result<(), PassError<'c>> {
+    let inserted = before.check_inserted(flags::is_flag);
+    let inserted = inserted.map_err(|fault| flags::Failure {
+        op: fault.op,
+        what: fault.what.to_owned(),
+        earlier: None,
+    });
+    let checked = inserted.and_then(|()| {
+        functions
+            .iter()
+            .try_for_each(|function| flags::verify(*function, machine))
+    });
+    checked.map_err(|failure| {
+        let message = format!("{}, says the check of what was written", failure.what);
+        let mut error = PassError::new(failure.op, message);
+        if let Some(earlier) = failure.earlier {
+            error = error.note(earlier, "this one");
+        }
+        advise(error, failure.op)
     })
 }
 

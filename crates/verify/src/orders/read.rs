@@ -61,6 +61,23 @@ impl<'c> Before<'c> {
         }
     }
 
+    /// Checks that each block has the operations that it had, in the same order, but for those that may be `inserted`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, of the first block where something is.
+    pub fn check_inserted(&self, inserted: impl Fn(Op<'c>) -> bool) -> Result<(), Fault<'c>> {
+        for (block, before) in &self.blocks {
+            let after = block.ops().into_iter().filter(|op| !inserted(*op));
+            let after: Vec<Noted> = after.map(Noted::of).collect();
+            if after != *before {
+                let around = block.parent_op().expect("a block of an operation");
+                return Err(fault(around, "has a block with other operations than before"));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that each block has the operations that it had, in an order that keeps what has to be kept. `in_threads` is true if blocks
     /// are what a thread of a GPU executes, whose copies are complete where it awaits them; otherwise, awaits are fences, and copies like
     /// other operations.
@@ -142,11 +159,13 @@ fn check_block<'c>(
     })
 }
 
-struct Reader<'a, 'c> {
+/// Reads what operations do.
+pub(crate) struct Reader<'a, 'c> {
     numbers: FxHashMap<Op<'c>, usize>,
     /// If awaits complete copies.
     copies: Option<&'a Copies<'c>>,
-    places: Vec<Place<'c>>,
+    /// The places of accesses, by number.
+    pub(crate) places: Vec<Place<'c>>,
     place_numbers: FxHashMap<Place<'c>, usize>,
     /// The names of queues.
     queues: Vec<&'static str>,
@@ -163,8 +182,13 @@ impl<'a, 'c> Reader<'a, 'c> {
         }
     }
 
+    /// A reader of operations of no certain block, whose awaits are fences.
+    pub(crate) fn of_any_block() -> Self {
+        Self::new(&[], None)
+    }
+
     /// What `op` and all that is nested in it does.
-    fn step(&mut self, op: Op<'c>) -> Step {
+    pub(crate) fn step(&mut self, op: Op<'c>) -> Step {
         let mut step = Step {
             uses: self.uses(op),
             class: self.class(op),

@@ -1,0 +1,201 @@
+//! Checks code: walks through it until what holds at the heads of loops changes no more. The last walk is the check.
+//!
+//! What is not known only grows from one walk to the next, so what is refused in any of them is refused in the last one, too.
+//!
+//! Cost: walks (a few, whatever the number of iterations is), times instructions, times engines and flags that are set, times facts / 64 where
+//! flags are set or ways meet.
+
+use super::code::{Code, FactId, FlagKind, Instr, Loop};
+use super::state::State;
+
+/// A reason to refuse code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The block.
+    pub block: usize,
+    /// The instruction in it; the number of instructions if it is at its end.
+    pub instr: usize,
+    /// What is wrong there.
+    pub fault: Fault,
+}
+
+/// What is wrong at a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The engine may not know this fact, which it needs.
+    Unordered(FactId),
+    /// The same of what its way depends on.
+    UnknownCondition(FactId),
+    /// This flag is set, and waited for nowhere before.
+    SetTwice(usize),
+    /// This flag is set, and the last wait for it may not be over.
+    MayBeSet(usize),
+    /// This flag is waited for, and set nowhere before.
+    Hangs(usize),
+    /// This flag is set another number of times on another path.
+    Unbalanced(usize),
+    /// This flag is set at the end.
+    LeftSet(usize),
+}
+
+/// Checks `code`.
+///
+/// # Errors
+///
+/// The first thing that is wrong.
+pub fn check(code: &Code, kind: FlagKind) -> Result<(), Refusal> {
+    let mut walk = Walk {
+        code,
+        kind,
+        heads: vec![None; code.loops],
+        has_changed: true,
+    };
+    while std::mem::take(&mut walk.has_changed) {
+        let mut state = State::new(code);
+        walk.block(0, &mut state)?;
+        if let Some(flag) = state.set.iter().position(|set| !set.is_empty()) {
+            return Err(Refusal {
+                block: 0,
+                instr: code.blocks[0].len(),
+                fault: Fault::LeftSet(flag),
+            });
+        }
+    }
+    Ok(())
+}
+
+struct Walk<'a> {
+    code: &'a Code,
+    kind: FlagKind,
+    /// What holds where an iteration of each loop begins.
+    heads: Vec<Option<State>>,
+    has_changed: bool,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: usize, state: &mut State) -> Result<(), Refusal> {
+        let code = self.code;
+        for (number, instr) in code.blocks[block].iter().enumerate() {
+            let refused = |fault| Refusal {
+                block,
+                instr: number,
+                fault,
+            };
+            match instr {
+                Instr::Run { engine, needs, does } => {
+                    acts(state, *engine).map_err(refused)?;
+                    if let Some(fact) = self.unknown(*engine, needs, state) {
+                        return Err(refused(Fault::Unordered(fact)));
+                    }
+                    for fact in does {
+                        state.happen(*engine, *fact);
+                    }
+                }
+                Instr::Know { engine, needs } => {
+                    if let Some(fact) = self.unknown(*engine, needs, state) {
+                        return Err(refused(Fault::UnknownCondition(fact)));
+                    }
+                }
+                Instr::Set(flag) => self.set(*flag, state).map_err(refused)?,
+                Instr::Wait(flag) => {
+                    let untold = state.set[*flag].pop_front();
+                    let untold = untold.ok_or_else(|| refused(Fault::Hangs(*flag)))?;
+                    let flag = code.flags[*flag];
+                    state.learn(flag.to, &untold);
+                    state.happen(flag.to, flag.waited);
+                }
+                Instr::Branch(arms) => self.branch(arms, state, &refused)?,
+                Instr::Loop(inner) => self.loop_(inner, state, &refused)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The first fact of some lists that `engine` may not know.
+    fn unknown(&self, engine: usize, needs: &[usize], state: &State) -> Option<FactId> {
+        let needed = needs.iter().flat_map(|list| &self.code.needs[*list]);
+        needed.copied().find(|fact| state.unknown[engine].has(*fact))
+    }
+
+    fn set(&self, flag: usize, state: &mut State) -> Result<(), Fault> {
+        let ends = self.code.flags[flag];
+        acts(state, ends.from)?;
+        if self.kind == FlagKind::Binary {
+            if !state.set[flag].is_empty() {
+                return Err(Fault::SetTwice(flag));
+            }
+            if state.unknown[ends.from].has(ends.waited) {
+                return Err(Fault::MayBeSet(flag));
+            }
+        }
+        let untold = state.unknown[ends.from].clone();
+        state.set[flag].push_back(untold);
+        Ok(())
+    }
+
+    fn branch(
+        &mut self,
+        arms: &[usize],
+        state: &mut State,
+        refused: &dyn Fn(Fault) -> Refusal,
+    ) -> Result<(), Refusal> {
+        let mut joined: Option<State> = None;
+        for arm in arms {
+            let mut end = state.clone();
+            self.block(*arm, &mut end)?;
+            match &mut joined {
+                Some(joined) => {
+                    let met = joined.join(&end);
+                    met.map_err(|flag| refused(Fault::Unbalanced(flag)))?;
+                }
+                None => joined = Some(end),
+            }
+        }
+        if let Some(joined) = joined {
+            *state = joined;
+        }
+        Ok(())
+    }
+
+    fn loop_(
+        &mut self,
+        inner: &Loop,
+        state: &mut State,
+        refused: &dyn Fn(Fault) -> Refusal,
+    ) -> Result<(), Refusal> {
+        self.meet(inner, state).map_err(refused)?;
+        if let Some(head) = &self.heads[inner.number] {
+            state.clone_from(head);
+        }
+        self.block(inner.before, state)?;
+        for (engine, lists) in &inner.due {
+            for fact in lists.iter().flat_map(|list| &self.code.needs[*list]) {
+                state.expect(*engine, *fact);
+            }
+        }
+        let mut end = state.clone();
+        self.block(inner.after, &mut end)?;
+        end.age(&inner.aged);
+        self.meet(inner, &end).map_err(refused)
+    }
+
+    /// Adds what holds on a way to the head of a loop.
+    fn meet(&mut self, inner: &Loop, state: &State) -> Result<(), Fault> {
+        match &mut self.heads[inner.number] {
+            Some(head) => self.has_changed |= head.join(state).map_err(Fault::Unbalanced)?,
+            head => {
+                *head = Some(state.clone());
+                self.has_changed = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `engine` is about to do something: it has to know what is due.
+fn acts(state: &State, engine: usize) -> Result<(), Fault> {
+    match state.due[engine].first() {
+        Some(fact) => Err(Fault::UnknownCondition(fact)),
+        None => Ok(()),
+    }
+}
