@@ -108,7 +108,7 @@ fn hold(context: &Context, title: &str, source: &str, options: &str, tally: &mut
         let ends = flag.str_attr(gpux_attr::FROM).zip(flag.str_attr(gpux_attr::TO));
         let (from, to) = ends.expect("two engines");
         let (from, to) = (from.to_owned(), to.to_owned());
-        let mut direct = |from: &str, to: &str| {
+        let direct = |from: &str, to: &str| {
             flag.set_attr(gpux_attr::FROM, str_attr(context, from));
             flag.set_attr(gpux_attr::TO, str_attr(context, to));
         };
