@@ -83,6 +83,29 @@ const NO_EFFECTS: &[&str] = &[
     nvvm::WGMMA_FENCE_ALIGNED,
 ];
 
+/// Operations that order accesses of threads, or wait for asynchronous ones, and access no buffer themselves: barriers of any threads,
+/// fences, and mbarriers that somebody uses by hand.
+const ORDERS_ACCESSES: &[&str] = &[
+    gpu::BARRIER,
+    nvgpu::MBARRIER_ARRIVE,
+    nvgpu::MBARRIER_ARRIVE_EXPECT_TX,
+    nvgpu::MBARRIER_ARRIVE_NOCOMPLETE,
+    nvgpu::MBARRIER_INIT,
+    nvgpu::MBARRIER_TEST_WAIT,
+    nvgpu::MBARRIER_TRY_WAIT_PARITY,
+    nvvm::BARRIER,
+    nvvm::BARRIER0,
+    nvvm::BAR_WARP_SYNC,
+    nvvm::FENCE_MBARRIER_INIT,
+    nvvm::FENCE_PROXY,
+];
+
+/// Returns true if `op` orders accesses before it and after it, whatever they are.
+#[must_use]
+pub fn orders_accesses(op: Op<'_>) -> bool {
+    ORDERS_ACCESSES.contains(&op.name())
+}
+
 /// Dialects whose operations access nothing but what their operands name, even where they don't say how.
 const BY_OPERANDS: &[&str] = &[
     affine::NAMESPACE,

@@ -23,6 +23,7 @@ use crate::engines::event_limits::{read_count, read_limits};
 use crate::engines::region_ops::RegionOps;
 use crate::engines::{Engines, thread_problem};
 use crate::utils::chip::sm_of;
+use crate::utils::tokens::await_dependencies;
 use crate::utils::verify_result::{VERIFY_RESULT, check_order};
 use async_mlir::ir::{Op, Region};
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -117,6 +118,9 @@ impl Pass for GpuxSchedule {
         let chip = read_chip(root, cx)?;
         let limits = read_limits(root, cx, &mut engines)?;
         let options = read_options(root, cx)?;
+        // They order as awaits do.
+        let functions = root.self_and_nested().into_iter().filter(|op| op.is_function());
+        functions.chain([root]).for_each(await_dependencies);
         let before = cx.bool(VERIFY_RESULT.name).then(|| orders::Before::of(root));
         let mut region_ops = RegionOps::default();
         let mut functions = FxHashMap::default();

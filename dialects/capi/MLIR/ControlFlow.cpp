@@ -40,6 +40,21 @@ static SmallVector<Attribute> getConstantOperands(Operation *op) {
   return constants;
 }
 
+/// The distance between the constant bounds of `loop`, if a signed number of
+/// their type can't hold it. Upstream takes such a loop for one that never
+/// runs.
+static std::optional<APInt> getLongDistance(scf::ForOp loop) {
+  APInt lower, upper;
+  if (loop.getUnsignedCmp() ||
+      !matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
+      lower.sge(upper))
+    return std::nullopt;
+  bool isLong = false;
+  APInt distance = upper.ssub_ov(lower, isLong);
+  return isLong ? std::optional(distance) : std::nullopt;
+}
+
 static void call(AsyncOptEdgeCallback callback, void *userData, intptr_t target,
                  bool possible, ValueRange from, ValueRange to) {
   size_t n = std::min(from.size(), to.size());
@@ -72,6 +87,11 @@ bool asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
   SmallVector<RegionSuccessor> all, possible;
   branch.getSuccessorRegions(RegionBranchPoint::parent(), all);
   branch.getEntrySuccessorRegions(getConstantOperands(branch), possible);
+  if (auto loop = dyn_cast<scf::ForOp>(unwrap(op));
+      loop && getLongDistance(loop)) {
+    all.assign(1, RegionSuccessor(&loop.getRegion(), loop.getRegionIterArgs()));
+    possible = all;
+  }
   for (RegionSuccessor successor : all)
     call(callback, userData, getTarget(successor),
          contains(possible, successor),
@@ -210,9 +230,19 @@ bool asyncOptBlockMayRepeat(MlirBlock block) {
 }
 
 bool asyncOptConstantTripCount(MlirOperation op, uint64_t *trip) {
-  if (auto loop = dyn_cast<scf::ForOp>(unwrap(op)))
+  if (auto loop = dyn_cast<scf::ForOp>(unwrap(op))) {
     if (isOfUnknownTripCount(loop))
       return false;
+    if (std::optional<APInt> distance = getLongDistance(loop)) {
+      APInt step;
+      if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+          !step.isStrictlyPositive())
+        return false;
+      *trip = llvm::APIntOps::RoundingUDiv(*distance, step, APInt::Rounding::UP)
+                  .getLimitedValue();
+      return true;
+    }
+  }
   auto loop = dyn_cast<LoopLikeOpInterface>(unwrap(op));
   auto branch = dyn_cast<RegionBranchOpInterface>(unwrap(op));
   if (!loop || !branch || branch->getNumRegions() != 1)

@@ -284,3 +284,41 @@ func.func @loop_of_another_kind(%out: memref<?xindex>) {
   } {async.num_stages = 3}
   return
 }
+
+// -----
+
+// A call may read what an await completes.
+func.func private @read(memref<32xf32, 3>, index)
+
+func.func @call_before_await(%in: memref<?xf32>, %tile: memref<32xf32, 3>, %i: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %k = %c0 to %n step %c1 {
+    %from = arith.addi %k, %i {async.stage = 0, async.order = 0} : index
+    %token = gpux.copy async %in[%from], %tile[%i], 1 {async.stage = 1, async.order = 1} : memref<?xf32> to memref<32xf32, 3>
+    // expected-note @below {{what comes first}}
+    async.await %token {async.stage = 1, async.order = 3}
+    // expected-error @below {{may access the same memory, but the schedule executes this one first}}
+    func.call @read(%tile, %i) {async.stage = 1, async.order = 2} : (memref<32xf32, 3>, index) -> ()
+  }
+  return
+}
+
+// -----
+
+// A barrier of a warp orders accesses, too.
+func.func @load_before_warp_barrier(%in: memref<?xf32>, %shared: memref<64xf32>, %out: memref<?xf32>, %i: index, %j: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %all = arith.constant -1 : i32
+  scf.for %k = %c0 to %n step %c1 {
+    %x = memref.load %in[%k] {async.stage = 0, async.order = 0} : memref<?xf32>
+    memref.store %x, %shared[%i] {async.stage = 1, async.order = 1} : memref<64xf32>
+    // expected-note @below {{what comes first}}
+    "nvvm.bar.warp.sync"(%all) {async.stage = 1, async.order = 3} : (i32) -> ()
+    // expected-error @below {{may access the same memory, but the schedule executes this one first}}
+    %y = memref.load %shared[%j] {async.stage = 1, async.order = 2} : memref<64xf32>
+    memref.store %y, %out[%k] {async.stage = 1, async.order = 4} : memref<?xf32>
+  }
+  return
+}

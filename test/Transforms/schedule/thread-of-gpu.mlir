@@ -172,3 +172,18 @@ func.func @by_attributes() {
   "any.use"(%q) {async.engine = "fma", async.latency = 5 : i64} : (i2) -> ()
   return
 }
+
+// The second copy waits for the first one, whose tile is loaded after that: so the load comes after an await.
+// CHECK-LABEL: func.func @dependency
+// CHECK: %[[first:.*]] = gpux.copy async
+// CHECK-NEXT: async.await %[[first]]
+// CHECK-NEXT: nvgpu.ldmatrix
+func.func @dependency(%A: memref<64x8xf16>, %t: !tile {llvm.noalias}, %u: !tile {llvm.noalias}, %i: index, %b: !b, %x: !acc) -> (!async.token, !acc, !acc, !acc) {
+  %first = gpux.copy async %A[%i, %i], %t[%i, %i], 8 : memref<64x8xf16> to !tile
+  %second = gpux.copy async [%first] %A[%i, %i], %u[%i, %i], 8 : memref<64x8xf16> to !tile
+  %a = nvgpu.ldmatrix %t[%i, %i] {numTiles = 4 : i32, transpose = false} : !tile -> !a
+  %y = nvgpu.mma.sync(%a, %b, %x) {mmaShape = [16, 8, 16]} : (!a, !b, !acc) -> !acc
+  %z = nvgpu.mma.sync(%a, %b, %x) {mmaShape = [16, 8, 16]} : (!a, !b, !acc) -> !acc
+  %w = nvgpu.mma.sync(%a, %b, %x) {mmaShape = [16, 8, 16]} : (!a, !b, !acc) -> !acc
+  return %second, %y, %z, %w : !async.token, !acc, !acc, !acc
+}

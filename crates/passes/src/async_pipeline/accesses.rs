@@ -4,7 +4,7 @@ use super::body::Body;
 use super::in_flight::{InFlight, in_flight_at_entry};
 use crate::analysis::footprints::{BufferKey, Footprints, Mask};
 use crate::analysis::memory::{
-    Access as Kind, BufferOrigin, Effect, Effects, buffer_origin, effects, is_descriptor,
+    Access as Kind, BufferOrigin, Effect, Effects, buffer_origin, effects, is_descriptor, orders_accesses,
 };
 use crate::analysis::views::base;
 use crate::analysis::warps::warps_where;
@@ -12,9 +12,9 @@ use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::{async_, gpux_attr};
 use async_dialects::types::is_token;
 use async_mlir::control_flow::constant_trip_count;
-use async_mlir::gpu::{MemorySpace, is_barrier};
+use async_mlir::gpu::MemorySpace;
 use async_mlir::ir::{Op, Use, Value};
-use async_mlir::names::{nvgpu, scf};
+use async_mlir::names::scf;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::barriers::{Footprint, LoopId};
 use tokenflow::pipeline::StatementId;
@@ -58,8 +58,10 @@ pub(super) struct End {
 pub(super) struct Accesses<'c> {
     pub buffers: Vec<Buffer<'c>>,
     numbers: FxHashMap<BufferKey<'c>, usize>,
-    /// Operations of which it is not known what they access.
+    /// Operations of which it is not known what they access, or that order accesses.
     pub fences: Vec<Fence<'c>>,
+    /// Operations that wait for tokens, with their statements.
+    pub awaits: Vec<(StatementId, Op<'c>)>,
     /// What is in flight where the loop is entered, by where the loop awaits it.
     pub in_flight: Vec<AwaitedEntry<'c>>,
 }
@@ -73,7 +75,7 @@ pub(super) struct AwaitedEntry<'c> {
     pub place: usize,
 }
 
-/// An operation of which it is not known what it accesses.
+/// An operation of which it is not known what it accesses, or that orders accesses.
 #[derive(Clone, Copy)]
 pub(super) struct Fence<'c> {
     pub statement: StatementId,
@@ -128,9 +130,12 @@ impl<'c> Accesses<'c> {
             op,
             place: outer.places[&outer.op],
         };
-        if is_barrier(op) || orders_by_mbarrier(op) {
+        if orders_accesses(op) {
             self.fences.push(fence);
             return;
+        }
+        if waits_for_tokens(op) {
+            self.awaits.push((statement, op));
         }
         let Effects::Known(mut effects) = effects(op) else {
             self.fences.push(fence);
@@ -201,17 +206,10 @@ pub(super) fn is_same_buffer(one: Value<'_>, other: Value<'_>) -> bool {
     BufferKey::of(one) == BufferKey::of(other)
 }
 
-/// Returns true if `op` orders accesses of threads, or waits for asynchronous ones, by an mbarrier that somebody uses by hand.
-fn orders_by_mbarrier(op: Op<'_>) -> bool {
-    matches!(
-        op.name(),
-        nvgpu::MBARRIER_ARRIVE
-            | nvgpu::MBARRIER_ARRIVE_EXPECT_TX
-            | nvgpu::MBARRIER_ARRIVE_NOCOMPLETE
-            | nvgpu::MBARRIER_INIT
-            | nvgpu::MBARRIER_TEST_WAIT
-            | nvgpu::MBARRIER_TRY_WAIT_PARITY
-    )
+/// Returns true if `op` is an await, or is issued when its dependencies are complete.
+fn waits_for_tokens(op: Op<'_>) -> bool {
+    let is_issue = || Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue);
+    op.is(async_::AWAIT) || is_issue() && op.operands().next().is_some_and(|operand| is_token(operand.ty()))
 }
 
 /// The buffers that `op` and what is nested in it are known to write, or to read.
@@ -352,10 +350,7 @@ impl<'c> Outer<'_, 'c> {
 
     /// Where `op` awaits its tokens, and under which conditions, if it awaits any.
     fn wait(&self, op: Op<'c>, later: u32) -> Option<(End, Conditions<'c>)> {
-        let is_dependency = Completion::of(op)
-            .is_some_and(|completion| completion.effect == GroupEffect::Issue)
-            && op.operands().next().is_some_and(|operand| is_token(operand.ty()));
-        if !op.is(async_::AWAIT) && !is_dependency {
+        if !waits_for_tokens(op) {
             return None;
         }
         let mut outer = op;

@@ -279,6 +279,8 @@ impl<'c> Checker<'_, 'c> {
             self.body.around.self_and_nested().into_iter().zip(0..).collect();
         let others = accesses.buffers.iter().flat_map(|buffer| &buffer.accesses);
         let others = others.map(|access| (access.statement, access.op, false));
+        let awaits = accesses.awaits.iter();
+        let others = others.chain(awaits.map(|(statement, op)| (*statement, *op, false)));
         let fences = accesses.fences.iter();
         let fences = fences.map(|fence| (fence.statement, fence.op, true));
         let mut all: Vec<(StatementId, Op, bool)> = others.chain(fences).collect();

@@ -6,10 +6,10 @@ use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_locations::footprints::{BufferKey, Footprints, Mask};
-use async_locations::memory::{self, Effect, Effects, effects, is_descriptor};
+use async_locations::memory::{self, Effect, Effects, effects, is_descriptor, orders_accesses};
 use async_locations::views::{base, view_source};
 use async_mlir::control_flow::constant_trip_count;
-use async_mlir::gpu::{block_size, is_barrier};
+use async_mlir::gpu::block_size;
 use async_mlir::ir::{Block, Op, Use, Value};
 use async_mlir::names::scf;
 use async_overlap::{LoopId, Span};
@@ -163,8 +163,11 @@ impl<'a, 'c> Reader<'a, 'c> {
         let when = (i64::from(stage), place);
         let place = self.places.get(&outer).copied().unwrap_or(0);
         for op in outer.self_and_nested() {
+            if awaits(op) {
+                self.fenced.push((place, when, false, op));
+            }
             let known = match effects(op) {
-                Effects::Known(known) if !is_barrier(op) => known,
+                Effects::Known(known) if !orders_accesses(op) => known,
                 _ => {
                     self.fenced.push((place, when, true, op));
                     continue;
