@@ -9,11 +9,12 @@
 
 mod ways;
 
+use async_dialects::names::gpux_attr;
 use async_mlir::gpu::{block_threads, is_barrier};
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::melior::ir::{AttributeLike, TypeLike};
-use async_mlir::names::nvvm;
-use rustc_hash::FxHashMap;
+use async_mlir::names::{gpu, nvvm};
+use rustc_hash::{FxHashMap, FxHashSet};
 use ways::{Step, Ways};
 
 /// The first operation that is not what it was.
@@ -36,7 +37,10 @@ pub fn check<'c>(before: Op<'c>, after: Op<'c>) -> Result<(), Difference<'c>> {
         after: Some(after),
     };
     let ways = Ways::of(before, after).ok_or(functions)?;
-    let threads = block_threads(after).and_then(|threads| i64::try_from(threads).ok());
+    if attributes(before) != attributes(after) {
+        return Err(functions);
+    }
+    let threads = block_threads(before).and_then(|threads| i64::try_from(threads).ok());
     for warp in ways.kinds() {
         let mut comparison = Comparison {
             ways: &ways,
@@ -52,6 +56,23 @@ pub fn check<'c>(before: Op<'c>, after: Op<'c>) -> Result<(), Difference<'c>> {
         }
     }
     Ok(())
+}
+
+/// The attributes of a function, but for the one that has it split.
+fn attributes(function: Op<'_>) -> Vec<(&str, usize)> {
+    let mut attributes = unique_attributes(function);
+    attributes.retain(|(name, _)| *name != gpux_attr::ROLES);
+    attributes
+}
+
+/// The attributes of `op` by name, each as the address that it alone has in its context.
+fn unique_attributes(op: Op<'_>) -> Vec<(&str, usize)> {
+    let attributes = op.attrs().into_iter();
+    let mut attributes: Vec<_> = attributes
+        .map(|(name, attribute)| (name, attribute.to_raw().ptr as usize))
+        .collect();
+    attributes.sort_unstable();
+    attributes
 }
 
 /// A number that equal values have.
@@ -87,7 +108,8 @@ impl<'c> Comparison<'_, 'c> {
         if !old.iter().map(Vec::len).eq(new.iter().map(Vec::len)) {
             return Ok(false);
         }
-        let pairs: Vec<(Block, Block)> = old.into_iter().flatten().zip(new.into_iter().flatten()).collect();
+        let mut pairs: Vec<(Block, Block)> =
+            old.into_iter().flatten().zip(new.into_iter().flatten()).collect();
         for (old, new) in &pairs {
             if !old.args().map(Value::ty).eq(new.args().map(Value::ty)) {
                 return Ok(false);
@@ -96,6 +118,9 @@ impl<'c> Comparison<'_, 'c> {
             self.blocks.extend([(*old, number), (*new, number)]);
             self.bind(old.args(), new.args());
         }
+        let order = reverse_postorder(before);
+        let place = |old: &Block<'c>| order.get(old).copied().unwrap_or(usize::MAX);
+        pairs.sort_by_key(|(old, _)| place(old));
         for (old, new) in pairs {
             self.block(old, new)?;
         }
@@ -149,7 +174,8 @@ impl<'c> Comparison<'_, 'c> {
         if self.describe(before) == self.describe(after) {
             return self.regions(before, after);
         }
-        Ok(is_barrier(before) && self.is_numbered_barrier(after))
+        let is_barrier = is_barrier(before) || before.is(gpu::BARRIER);
+        Ok(is_barrier && self.is_numbered_barrier(after))
     }
 
     /// Returns true if `op` is the barrier with number 0 of all threads of the block.
@@ -163,14 +189,9 @@ impl<'c> Comparison<'_, 'c> {
     }
 
     fn describe(&mut self, op: Op<'c>) -> Description<'c> {
-        let attributes = op.attrs().into_iter();
-        let mut attributes: Vec<(&str, usize)> = attributes
-            .map(|(name, attribute)| (name, attribute.to_raw().ptr as usize))
-            .collect();
-        attributes.sort_unstable();
         Description {
             name: op.name(),
-            attributes,
+            attributes: unique_attributes(op),
             types: op
                 .results()
                 .map(|result| result.ty().to_raw().ptr as usize)
@@ -209,4 +230,26 @@ impl<'c> Comparison<'_, 'c> {
             self.numbers.extend([(before, number), (after, number)]);
         }
     }
+}
+
+/// The places of the blocks of each region of `op` in a reverse postorder, in which values are defined before they are used. Blocks that
+/// are not reached have none.
+fn reverse_postorder<'c>(op: Op<'c>) -> FxHashMap<Block<'c>, usize> {
+    let mut postorder = Vec::new();
+    let mut seen = FxHashSet::default();
+    // The last region first, since the order is turned around.
+    let regions: Vec<Region> = op.regions().collect();
+    for region in regions.into_iter().rev() {
+        let mut work: Vec<(Block, bool)> = region.first().map(|first| (first, false)).into_iter().collect();
+        while let Some((block, is_done)) = work.pop() {
+            if is_done {
+                postorder.push(block);
+            } else if seen.insert(block) {
+                work.push((block, true));
+                let ends = block.terminator().into_iter();
+                work.extend(ends.flat_map(Op::successors).map(|successor| (successor, false)));
+            }
+        }
+    }
+    postorder.into_iter().rev().zip(0..).collect()
 }

@@ -25,9 +25,6 @@ pub(crate) struct ThreadNumbers<'c> {
 }
 
 impl<'c> ThreadNumbers<'c> {
-    /// How deep an expression may be.
-    const DEPTH: usize = 64;
-
     /// Nothing is computed yet; `None` if the blocks of `function` are not known to be of whole warps, in one dimension.
     pub fn new(function: Op<'c>) -> Option<Self> {
         let [x, 1, 1] = block_size(function)? else {
@@ -48,7 +45,7 @@ impl<'c> ThreadNumbers<'c> {
 
     /// The warps in all of whose threads `condition` is true, as bits, if it is false in all threads of the others.
     pub fn warps_where(&mut self, condition: Value<'c>) -> Option<u32> {
-        let numbers = self.numbers(condition, Self::DEPTH)?;
+        let numbers = self.numbers(condition)?;
         let mut warps = 0;
         for (warp, numbers) in numbers.chunks(WARP).enumerate() {
             let truth = numbers[0] & 1;
@@ -60,19 +57,34 @@ impl<'c> ThreadNumbers<'c> {
         Some(warps)
     }
 
-    fn numbers(&mut self, value: Value<'c>, depth: usize) -> Option<Numbers> {
-        if let Some(known) = self.known.get(&value) {
-            return known.clone();
+    /// The numbers that `value` is; `None` if that is not known.
+    fn numbers(&mut self, value: Value<'c>) -> Option<Numbers> {
+        let mut work = vec![(value, false)];
+        while let Some((value, has_operands)) = work.pop() {
+            if has_operands {
+                let numbers = self.compute(value);
+                self.known.insert(value, numbers);
+            } else if !self.known.contains_key(&value) {
+                // Nothing is known of what is computed of itself.
+                self.known.insert(value, None);
+                work.push((value, true));
+                let op = value.defining_op().filter(|op| Computation::of(*op).is_some());
+                work.extend(
+                    op.into_iter()
+                        .flat_map(Op::operands)
+                        .map(|operand| (operand, false)),
+                );
+            }
         }
-        let numbers = match value.as_constant_int() {
-            Some(constant) => Some(vec![constant; self.threads].into()),
-            None => self.compute(value.defining_op()?, depth.checked_sub(1)?),
-        };
-        self.known.insert(value, numbers.clone());
-        numbers
+        self.known.get(&value)?.clone()
     }
 
-    fn compute(&mut self, op: Op<'c>, depth: usize) -> Option<Numbers> {
+    /// The numbers that `value` is, if those of the operands that it is computed of are known.
+    fn compute(&self, value: Value<'c>) -> Option<Numbers> {
+        if let Some(constant) = value.as_constant_int() {
+            return Some(vec![constant; self.threads].into());
+        }
+        let op = value.defining_op()?;
         let threads = 0..i64::try_from(self.threads).ok()?;
         match op.name() {
             gpu::THREAD_ID if op.attr(attr::DIMENSION) == Some(Dimension::X.attribute(op.context())) => {
@@ -83,7 +95,10 @@ impl<'c> ThreadNumbers<'c> {
             _ => {}
         }
         let computation = Computation::of(op)?;
-        let of: Option<Vec<Numbers>> = op.operands().map(|value| self.numbers(value, depth)).collect();
+        let of: Option<Vec<&Numbers>> = op
+            .operands()
+            .map(|operand| self.known.get(&operand)?.as_ref())
+            .collect();
         let of = of?;
         let numbers = (0..self.threads).map(|thread| {
             let operands: Vec<i64> = of.iter().map(|numbers| numbers[thread]).collect();
