@@ -5,6 +5,7 @@ use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{attr, gpu, nvvm};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// The threads of a warp.
@@ -64,9 +65,9 @@ impl<'c> ThreadNumbers<'c> {
             if has_operands {
                 let numbers = self.compute(value);
                 self.known.insert(value, numbers);
-            } else if !self.known.contains_key(&value) {
+            } else if let Entry::Vacant(place) = self.known.entry(value) {
                 // Nothing is known of what is computed of itself.
-                self.known.insert(value, None);
+                place.insert(None);
                 work.push((value, true));
                 let op = value.defining_op().filter(|op| Computation::of(*op).is_some());
                 work.extend(
