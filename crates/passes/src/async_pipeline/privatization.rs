@@ -2,8 +2,9 @@
 //! have versions of it.
 //!
 //! 1. The first access of an iteration is a write. Where one is under a condition, its readers are, too, or another write in the
-//!    other arm overwrites the same, or the condition is the same in all iterations: what no iteration writes is then written by
-//!    none. Threads that the condition tells apart must not read what others write.
+//!    other arm overwrites the same, or the condition is the same in all iterations, and no other write leaves anything for the
+//!    next iteration: what no iteration writes is then written by none. Threads that the condition tells apart must not read what
+//!    others write.
 //! 2. Each write is always to the same bytes: its address does not depend on the iteration.
 //! 3. Nothing is written after it was read, unless it was written in the same way before.
 //! 4. What the loop reads is not from before it, and nothing reads after it what it has written.
@@ -86,7 +87,7 @@ impl<'c> Privatization<'_, 'c> {
         footprints: &mut Footprints<'c>,
     ) -> bool {
         write.conditions.iter().all(|condition| {
-            if self.is_invariant(vec![condition.0]) {
+            if self.is_invariant(vec![condition.0]) && !leaves_something(*condition, accesses) {
                 return true;
             }
             let readers: Vec<&Access> = accesses.iter().filter(|access| !access.writes).collect();
@@ -139,14 +140,16 @@ impl<'c> Privatization<'_, 'c> {
         let around = self.body.around;
         if self.liveness.writes_before(buffer.base, around) {
             let mut touched = |access: &Access<'c>| footprint(footprints, access, &self.all);
-            let written: Vec<Footprint> = buffer
-                .accesses
-                .iter()
-                .filter(|access| access.writes && access.conditions.is_empty())
-                .filter_map(&mut touched)
-                .collect();
-            let mut reads = buffer.accesses.iter().filter(|access| !access.writes);
-            if !reads.all(|read| touched(read).is_some_and(|read| covers(written.iter(), &read))) {
+            let mut written: Vec<Footprint> = Vec::new();
+            let is_overwritten = buffer.accesses.iter().all(|access| {
+                if !access.writes {
+                    return touched(access).is_some_and(|read| covers(written.iter(), &read));
+                }
+                let is_certain = access.conditions.is_empty();
+                written.extend(is_certain.then(|| touched(access)).flatten());
+                true
+            });
+            if !is_overwritten {
                 return Err("it is written before the loop, too, and perhaps not as a whole in it");
             }
         }
@@ -212,6 +215,20 @@ fn in_other_arm<'a, 'c>(
     };
     let writes = accesses.iter().filter(|access| access.writes);
     writes.filter(is_executed).collect()
+}
+
+/// Returns true if, where `condition` is false, an iteration may read what an earlier one wrote: something is written after a read, and
+/// not for certain before it.
+fn leaves_something<'c>(condition: (Value<'c>, bool), accesses: &[Access<'c>]) -> bool {
+    let is_executed = |access: &Access<'c>| !access.conditions.contains(&condition);
+    let read = accesses
+        .iter()
+        .position(|access| !access.writes && is_executed(access));
+    let (before, after) = accesses.split_at(read.unwrap_or(accesses.len()));
+    let certain = before.iter().filter(|access| access.conditions.is_empty());
+    let certain: FxHashSet<Vec<Value>> = certain.map(|access| address(access.op, access.memory)).collect();
+    let mut writes = after.iter().filter(|access| access.writes && is_executed(access));
+    writes.any(|write| !certain.contains(&address(write.op, write.memory)))
 }
 
 /// What an `scf.for` carries: where that starts, and what it becomes.
