@@ -2,7 +2,7 @@
 
 use super::number::{Affine, Facts, Number};
 use super::plain::Plain;
-use async_locations::integers::{Computation, predicate};
+use async_locations::integers::{Computation, bits_of, predicate};
 use async_mlir::arith::Predicate;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{arith, attr};
@@ -324,7 +324,12 @@ fn is_count<'c>(around: Op<'c>, value: Value<'c>) -> bool {
 fn is_before_last<'c>(around: Op<'c>, value: Value<'c>) -> bool {
     let [lower, upper] = [0, 1].map(|i| around.operand(i).as_constant_int());
     match (lower, upper, value.as_constant_int()) {
-        (Some(lower), Some(upper), Some(value)) => upper.wrapping_sub(lower).wrapping_sub(1) == value,
+        (Some(lower), Some(upper), Some(constant)) => {
+            // Computed as the machine does, in the bits of the type.
+            let before_last = upper.wrapping_sub(lower).wrapping_sub(1);
+            let bits = bits_of(value.ty()).unwrap_or(64);
+            Number::constant(before_last).equals(Number::constant(constant), bits)
+        }
         _ => less_one(value, arith::SUBI).is_some_and(|length| is_length(around, length)),
     }
 }
