@@ -30,6 +30,15 @@ impl Slot {
         }
     }
 
+    /// Returns true if no number of this kind wraps around in the result of `op`.
+    fn fits(self, op: Op<'_>) -> bool {
+        let most = bits_of(op.result(0).ty()).map(|bits| 1_i128 << bits);
+        let end = i128::from(self.versions)
+            .checked_add(self.plus.into())
+            .and_then(|end| end.checked_mul(self.scale.into()));
+        self.scale >= 0 && matches!((end, most), (Some(end), Some(most)) if end <= most)
+    }
+
     /// Returns true if `other` is the same.
     fn is(self, other: Self) -> bool {
         let is_same_number = || {
@@ -145,10 +154,10 @@ impl<'c> Skeleton<'_, 'c> {
         Some(match (op.name(), operands) {
             (arith::ADDI, &[a, b]) => sum(a, b),
             (arith::SUBI, &[Known::Number(a), Known::Number(b)]) => Known::Number(a.minus(b)),
-            (arith::MULI, &[a, b]) => product(a, b),
+            (arith::MULI, &[a, b]) => product(op, a, b),
             (arith::ANDI, &[a, b]) => masked(a, b.as_number()?.as_constant()?),
             (arith::SELECT, &[condition, yes, no]) => selected(condition, yes, no),
-            (arith::INDEX_CASTUI, &[slot @ Known::Slot(_)]) => slot,
+            (arith::INDEX_CASTUI, &[Known::Slot(slot)]) if slot.fits(op) => Known::Slot(slot),
             (arith::INDEX_CAST | arith::TRUNCI, &[Known::Number(number)]) => {
                 number.as_affine().map_or(Known::Nothing, Known::LowBits)
             }
@@ -226,20 +235,17 @@ fn sum<'c>(a: Known<'c>, b: Known<'c>) -> Known<'c> {
     }
 }
 
-fn product<'c>(a: Known<'c>, b: Known<'c>) -> Known<'c> {
+fn product<'c>(op: Op<'c>, a: Known<'c>, b: Known<'c>) -> Known<'c> {
     match (a, b) {
         (Known::Number(a), Known::Number(b)) => a.times(b).map_or(Known::Nothing, Known::Number),
         (Known::Slot(slot), Known::Number(factor)) if slot.plus == 0 => {
             let scale = factor
                 .as_constant()
                 .and_then(|factor| slot.scale.checked_mul(factor));
-            // Slots are counted in 32 bits.
-            let fits = scale.filter(|scale| {
-                slot.versions
-                    .checked_mul(*scale)
-                    .is_some_and(|end| end <= 1 << 32)
-            });
-            fits.map_or(Known::Nothing, |scale| Known::Slot(Slot { scale, ..slot }))
+            let scaled = scale.map(|scale| Slot { scale, ..slot });
+            scaled
+                .filter(|slot| slot.fits(op))
+                .map_or(Known::Nothing, Known::Slot)
         }
         _ => Known::Nothing,
     }
