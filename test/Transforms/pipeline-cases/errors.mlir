@@ -149,6 +149,33 @@ gpu.module @m {
 
 // -----
 
+!Tile = memref<16xi32, #gpu.address_space<workgroup>>
+
+// The loop that fills a tile runs in the first iterations alone: what the others read is from those.
+gpu.module @m {
+  gpu.func @filled_in_the_first_iterations(%a: memref<?xi32>, %c: memref<?xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c8 = arith.constant 8 : index
+    // expected-note @below {{iterations can't have versions of this buffer: it keeps what it holds where a loop around a write does not run}}
+    %s = memref.alloc() : !Tile
+    scf.for %i = %c0 to %c8 step %c1 {
+      %x = memref.load %a[%i] {async.stage = 0, async.order = 0} : memref<?xi32>
+      scf.for %j = %i to %c2 step %c1 {
+        // expected-error @below {{may access the same memory, but the schedule executes this one first}}
+        memref.store %x, %s[%c0] : !Tile
+      } {async.stage = 0, async.order = 0}
+      // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or the other one a later one}}
+      %y = memref.load %s[%c0] {async.stage = 1, async.order = 1} : !Tile
+      memref.store %y, %c[%i] {async.stage = 1, async.order = 1} : memref<?xi32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 !Slots = memref<3x16xi32, #gpu.address_space<workgroup>>
 
 // Three slots of the body's own are one too few for three stages between the copy and the read.
