@@ -149,4 +149,20 @@ proptest! {
         let variable = bounds.variable(Affine::constant(iteration)).unwrap_or_default();
         prop_assert_eq!(bounds.iteration(variable), Some(Affine::constant(iteration)));
     }
+
+    /// No loop of eight bits whose variable does not wrap around has more iterations than it is said to have, and some loop has as many.
+    #[test]
+    fn the_type_bounds_the_iterations(lower in any::<u8>(), known in any::<bool>(), step in 1..128_u8, is_unsigned in any::<bool>()) {
+        let number = |byte: u8| if is_unsigned { i64::from(byte) } else { i64::from(byte.cast_signed()) };
+        let unknown = Number { lower: 1, ..Number::default() };
+        let first = if known { Number::constant(number(lower)) } else { unknown };
+        let bounds = Bounds { lower: first, step: Number::constant(step.into()), bits: 8 };
+        let greatest = number(if is_unsigned { u8::MAX } else { i8::MAX.cast_unsigned() });
+        let trips = |lower: u8| {
+            let mut values = (1..).map(|iterations: i64| number(lower) + iterations * i64::from(step));
+            values.position(|end| end > greatest).and_then(|trips| i64::try_from(trips).ok())
+        };
+        let most = if known { trips(lower) } else { (0..=u8::MAX).filter_map(trips).max() };
+        prop_assert_eq!(Some(bounds.most_trips(is_unsigned)), most);
+    }
 }

@@ -78,4 +78,41 @@ gpu.module @kernels {
     memref.store %sum, %out[%t] : memref<?xf32>
     gpu.return
   }
+
+  // The difference of the bounds is 100 in eight bits, and -156 in more.
+  // CHECK-LABEL: gpu.func @unsigned_bounds_of_few_bits
+  // CHECK: scf.for
+  gpu.func @unsigned_bounds_of_few_bits(%in: memref<?xf32>, %out: memref<?xf32>, %step: i8) workgroup(%tile: !Tile) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %lower = arith.constant 100 : i8
+    %upper = arith.constant 200 : i8
+    %t = gpu.thread_id x
+    scf.for unsigned %i = %lower to %upper step %step : i8 {
+      %k = arith.index_castui %i : i8 to index
+      %from = arith.addi %k, %t : index
+      %token = gpux.copy async %in[%from], %tile[%t], 1 : memref<?xf32> to !Tile
+      async.await %token
+      %v = memref.load %tile[%t] : !Tile
+      memref.store %v, %out[%from] : memref<?xf32>
+    } {async.num_stages = 3}
+    gpu.return
+  }
+
+  // There are at most four iterations: the last stage is not reached before the end.
+  // CHECK-LABEL: gpu.func @fewer_iterations_than_stages
+  gpu.func @fewer_iterations_than_stages(%in: memref<?xf32>, %out: memref<?xf32>, %n: i8) workgroup(%tile: !Tile) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %lower = arith.constant 0 : i8
+    %step = arith.constant 64 : i8
+    %t = gpu.thread_id x
+    scf.for %i = %lower to %n step %step : i8 {
+      %k = arith.index_castui %i : i8 to index
+      %from = arith.addi %k, %t : index
+      %token = gpux.copy async %in[%from], %tile[%t], 1 : memref<?xf32> to !Tile
+      async.await %token
+      %v = memref.load %tile[%t] : !Tile
+      memref.store %v, %out[%from] : memref<?xf32>
+    } {async.num_stages = 5}
+    gpu.return
+  }
 }

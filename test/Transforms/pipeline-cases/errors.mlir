@@ -118,6 +118,64 @@ gpu.module @m {
 
 // -----
 
+!Tile = memref<16xi32, #gpu.address_space<workgroup>>
+
+// A tile that is never copied, because a condition is false in all iterations, still holds what the iteration before has stored.
+gpu.module @m {
+  gpu.func @left_by_the_iteration_before(%a: memref<?xi32>, %c: memref<?xi32>, %fills: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    // expected-note @below {{iterations can't have versions of this buffer: it keeps what it holds where the condition of a write is false}}
+    %s = memref.alloc() : !Tile
+    scf.for %i = %c0 to %c8 step %c1 {
+      %copy = scf.if %fills -> !async.token {
+        // expected-error @below {{may access the same memory, but the schedule executes this one first}}
+        %some = gpux.copy async %a[%i], %s[%c0], 1 : memref<?xi32> to !Tile
+        scf.yield %some : !async.token
+      } else {
+        %none = async.ready
+        scf.yield %none : !async.token
+      } {async.stage = 0, async.order = 0}
+      async.await %copy {async.stage = 0, async.order = 0}
+      %x = memref.load %s[%c0] {async.stage = 0, async.order = 0} : !Tile
+      %y = arith.addi %x, %x {async.stage = 1, async.order = 1} : i32
+      // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or the other one a later one}}
+      memref.store %y, %s[%c0] {async.stage = 1, async.order = 1} : !Tile
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!Tile = memref<16xi32, #gpu.address_space<workgroup>>
+
+// The loop that fills a tile runs in the first iterations alone: what the others read is from those.
+gpu.module @m {
+  gpu.func @filled_in_the_first_iterations(%a: memref<?xi32>, %c: memref<?xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c8 = arith.constant 8 : index
+    // expected-note @below {{iterations can't have versions of this buffer: it keeps what it holds where a loop around a write does not run}}
+    %s = memref.alloc() : !Tile
+    scf.for %i = %c0 to %c8 step %c1 {
+      %x = memref.load %a[%i] {async.stage = 0, async.order = 0} : memref<?xi32>
+      scf.for %j = %i to %c2 step %c1 {
+        // expected-error @below {{may access the same memory, but the schedule executes this one first}}
+        memref.store %x, %s[%c0] : !Tile
+      } {async.stage = 0, async.order = 0}
+      // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or the other one a later one}}
+      %y = memref.load %s[%c0] {async.stage = 1, async.order = 1} : !Tile
+      memref.store %y, %c[%i] {async.stage = 1, async.order = 1} : memref<?xi32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 !Slots = memref<3x16xi32, #gpu.address_space<workgroup>>
 
 // Three slots of the body's own are one too few for three stages between the copy and the read.

@@ -2,8 +2,9 @@
 //! have versions of it.
 //!
 //! 1. The first access of an iteration is a write. Where one is under a condition, its readers are, too, or another write in the
-//!    other arm overwrites the same, or the condition is the same in all iterations: what no iteration writes is then written by
-//!    none. Threads that the condition tells apart must not read what others write.
+//!    other arm overwrites the same, or the condition is the same in all iterations, and no other write leaves anything for the
+//!    next iteration: what no iteration writes is then written by none. The same holds of a loop inside that may not run at all.
+//!    Threads that a condition tells apart must not read what others write.
 //! 2. Each write is always to the same bytes: its address does not depend on the iteration.
 //! 3. Nothing is written after it was read, unless it was written in the same way before.
 //! 4. What the loop reads is not from before it, and nothing reads after it what it has written.
@@ -18,6 +19,7 @@ use crate::analysis::footprints::{Footprints, Mask};
 use crate::analysis::memory::{BufferOrigin, buffer_origin};
 use crate::analysis::uniformity::is_uniform;
 use async_dialects::completion::Completion;
+use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{memref, scf, vector};
 use async_mlir::types::memref_shape;
@@ -64,6 +66,9 @@ impl<'c> Privatization<'_, 'c> {
         if !writes().all(|write| self.is_guarded(write, &buffer.accesses, footprints)) {
             return Err("it keeps what it holds where the condition of a write is false");
         }
+        if !writes().all(|write| self.is_run(write, &buffer.accesses)) {
+            return Err("it keeps what it holds where a loop around a write does not run");
+        }
         if !writes().all(|access| self.is_fixed(access)) {
             return Err("where it is written depends on the iteration");
         }
@@ -86,7 +91,8 @@ impl<'c> Privatization<'_, 'c> {
         footprints: &mut Footprints<'c>,
     ) -> bool {
         write.conditions.iter().all(|condition| {
-            if self.is_invariant(vec![condition.0]) {
+            let is_skipped = |access: &Access<'c>| access.conditions.contains(condition);
+            if self.is_invariant(vec![condition.0]) && !self.leaves_something(is_skipped, accesses) {
                 return true;
             }
             let readers: Vec<&Access> = accesses.iter().filter(|access| !access.writes).collect();
@@ -101,6 +107,44 @@ impl<'c> Privatization<'_, 'c> {
             };
             let mut accessed = accessed.into_iter();
             is_uniform(condition.0) || accessed.all(|other| self.is_of_one_thread(write, other, footprints))
+        })
+    }
+
+    /// Rule 1: whether nothing that is written before an iteration is read in it because a loop around `write` does not run.
+    fn is_run(&self, write: &Access<'c>, accesses: &[Access<'c>]) -> bool {
+        self.perhaps_skipped(write).all(|inside| {
+            let is_skipped = |access: &Access<'c>| access.op.ancestors().any(|around| around == inside);
+            let bounds = || inside.operands().take(3).collect();
+            inside.is(scf::FOR) && self.is_invariant(bounds()) && !self.leaves_something(is_skipped, accesses)
+                || accesses.iter().all(|access| access.writes || is_skipped(access))
+        })
+    }
+
+    /// Returns true if, where what `is_skipped` is not executed, an iteration may read what an earlier one wrote: something is written
+    /// after a read, and not for certain before it.
+    fn leaves_something(&self, is_skipped: impl Fn(&Access<'c>) -> bool, accesses: &[Access<'c>]) -> bool {
+        let is_left = |access: &&Access<'c>| !is_skipped(access);
+        let read = accesses
+            .iter()
+            .position(|access| !access.writes && !is_skipped(access));
+        let (before, after) = accesses.split_at(read.unwrap_or(accesses.len()));
+        let is_certain = |access: &&Access<'c>| {
+            access.writes && access.conditions.is_empty() && self.perhaps_skipped(access).next().is_none()
+        };
+        let certain = before.iter().filter(is_certain);
+        let certain: FxHashSet<Vec<Value>> =
+            certain.map(|access| address(access.op, access.memory)).collect();
+        let mut writes = after.iter().filter(|access| access.writes).filter(is_left);
+        writes.any(|write| !certain.contains(&address(write.op, write.memory)))
+    }
+
+    /// The loops inside of the body that `access` is in, and of which it is not known that they run.
+    fn perhaps_skipped(&self, access: &Access<'c>) -> impl Iterator<Item = Op<'c>> {
+        let around = self.body.around;
+        let inside = access.op.ancestors().take_while(move |op| *op != around);
+        inside.filter(|op| {
+            let runs = || constant_trip_count(*op).is_some_and(|trips| trips > 0);
+            op.is(scf::WHILE) || op.is(scf::FOR) && !runs()
         })
     }
 
@@ -139,14 +183,16 @@ impl<'c> Privatization<'_, 'c> {
         let around = self.body.around;
         if self.liveness.writes_before(buffer.base, around) {
             let mut touched = |access: &Access<'c>| footprint(footprints, access, &self.all);
-            let written: Vec<Footprint> = buffer
-                .accesses
-                .iter()
-                .filter(|access| access.writes && access.conditions.is_empty())
-                .filter_map(&mut touched)
-                .collect();
-            let mut reads = buffer.accesses.iter().filter(|access| !access.writes);
-            if !reads.all(|read| touched(read).is_some_and(|read| covers(written.iter(), &read))) {
+            let mut written: Vec<Footprint> = Vec::new();
+            let is_overwritten = buffer.accesses.iter().all(|access| {
+                if !access.writes {
+                    return touched(access).is_some_and(|read| covers(written.iter(), &read));
+                }
+                let is_certain = access.conditions.is_empty();
+                written.extend(is_certain.then(|| touched(access)).flatten());
+                true
+            });
+            if !is_overwritten {
                 return Err("it is written before the loop, too, and perhaps not as a whole in it");
             }
         }

@@ -245,6 +245,21 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// How many iterations there are at most: the last value of the variable plus the step fits into its type.
+    #[must_use]
+    pub fn most_trips(self, is_unsigned: bool) -> i64 {
+        let bits = if is_unsigned { self.bits } else { self.bits - 1 };
+        let unsigned = |number: i64| i128::from((number & low_bits(self.bits)).cast_unsigned());
+        let (greatest, all) = ((1_i128 << bits) - 1, 1_i128 << self.bits);
+        let lower = match self.lower.as_constant().map(unsigned) {
+            Some(lower) if lower > greatest => lower - all,
+            Some(lower) => lower,
+            None => greatest + 1 - all,
+        };
+        let step = self.step.as_constant().map_or(1, unsigned);
+        i64::try_from((greatest - lower) / step.max(1)).unwrap_or(i64::MAX)
+    }
+
     /// The loop's variable in iteration `number`.
     #[must_use]
     pub fn variable(self, number: Affine) -> Option<Number> {

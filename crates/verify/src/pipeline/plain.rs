@@ -6,6 +6,7 @@ use async_locations::integers::bits_of;
 use async_locations::views::view_source;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::{Block, Definition, Op, Value};
+use async_mlir::names::attr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A loop.
@@ -87,6 +88,12 @@ impl<'c> Plain<'c> {
         let sources = read.map(|value| (value, plain.find_source(value)));
         plain.sources = sources.collect();
         Ok(plain)
+    }
+
+    /// How many iterations there are at most.
+    pub fn most_trips(&self) -> i64 {
+        let is_unsigned = self.around.has_attr(attr::UNSIGNED_CMP);
+        self.bounds.most_trips(is_unsigned)
     }
 
     /// The number of the carried value that is handed on as carried value `number`, if one is.
@@ -224,6 +231,6 @@ fn trips(around: Op<'_>) -> Option<i64> {
 /// Returns true if `around`, whose step is not known, has no iterations.
 fn never_runs(around: Op<'_>) -> bool {
     let [lower, upper] = [0, 1].map(|i| around.operand(i).as_constant_int());
-    let is_signed = !around.has_attr(async_mlir::names::attr::UNSIGNED_CMP);
+    let is_signed = !around.has_attr(attr::UNSIGNED_CMP);
     matches!((lower, upper), (Some(lower), Some(upper)) if is_signed && lower >= upper)
 }

@@ -152,12 +152,11 @@ impl<'a, 'c> Run<'a, 'c> {
 
     /// Returns true if `read` is what `value` of the plain loop is in iteration `at`.
     fn is_instance(&self, read: Value<'c>, value: Value<'c>, at: Affine) -> bool {
-        if let Some(versions) = self.plain.versions(value)
-            && !versions.fits(read.ty())
-        {
-            return false;
-        }
-        self.is(self.known(read), value, at)
+        let is_right_type = match self.plain.versions(value) {
+            Some(versions) => versions.fits(read.ty(), value.ty()),
+            None => read.ty() == value.ty(),
+        };
+        is_right_type && self.is(self.known(read), value, at)
     }
 
     pub fn is(&self, known: Known<'c>, value: Value<'c>, at: Affine) -> bool {

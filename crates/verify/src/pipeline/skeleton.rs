@@ -2,7 +2,7 @@
 
 use super::number::{Affine, Facts, Number};
 use super::plain::Plain;
-use async_locations::integers::{Computation, predicate};
+use async_locations::integers::{Computation, bits_of, predicate};
 use async_mlir::arith::Predicate;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{arith, attr};
@@ -28,6 +28,15 @@ impl Slot {
                 scale: 1,
             }),
         }
+    }
+
+    /// Returns true if no number of this kind wraps around in the result of `op`.
+    fn fits(self, op: Op<'_>) -> bool {
+        let most = bits_of(op.result(0).ty()).map(|bits| 1_i128 << bits);
+        let end = i128::from(self.versions)
+            .checked_add(self.plus.into())
+            .and_then(|end| end.checked_mul(self.scale.into()));
+        self.scale >= 0 && matches!((end, most), (Some(end), Some(most)) if end <= most)
     }
 
     /// Returns true if `other` is the same.
@@ -145,10 +154,10 @@ impl<'c> Skeleton<'_, 'c> {
         Some(match (op.name(), operands) {
             (arith::ADDI, &[a, b]) => sum(a, b),
             (arith::SUBI, &[Known::Number(a), Known::Number(b)]) => Known::Number(a.minus(b)),
-            (arith::MULI, &[a, b]) => product(a, b),
+            (arith::MULI, &[a, b]) => product(op, a, b),
             (arith::ANDI, &[a, b]) => masked(a, b.as_number()?.as_constant()?),
             (arith::SELECT, &[condition, yes, no]) => selected(condition, yes, no),
-            (arith::INDEX_CASTUI, &[slot @ Known::Slot(_)]) => slot,
+            (arith::INDEX_CASTUI, &[Known::Slot(slot)]) if slot.fits(op) => Known::Slot(slot),
             (arith::INDEX_CAST | arith::TRUNCI, &[Known::Number(number)]) => {
                 number.as_affine().map_or(Known::Nothing, Known::LowBits)
             }
@@ -226,20 +235,17 @@ fn sum<'c>(a: Known<'c>, b: Known<'c>) -> Known<'c> {
     }
 }
 
-fn product<'c>(a: Known<'c>, b: Known<'c>) -> Known<'c> {
+fn product<'c>(op: Op<'c>, a: Known<'c>, b: Known<'c>) -> Known<'c> {
     match (a, b) {
         (Known::Number(a), Known::Number(b)) => a.times(b).map_or(Known::Nothing, Known::Number),
         (Known::Slot(slot), Known::Number(factor)) if slot.plus == 0 => {
             let scale = factor
                 .as_constant()
                 .and_then(|factor| slot.scale.checked_mul(factor));
-            // Slots are counted in 32 bits.
-            let fits = scale.filter(|scale| {
-                slot.versions
-                    .checked_mul(*scale)
-                    .is_some_and(|end| end <= 1 << 32)
-            });
-            fits.map_or(Known::Nothing, |scale| Known::Slot(Slot { scale, ..slot }))
+            let scaled = scale.map(|scale| Slot { scale, ..slot });
+            scaled
+                .filter(|slot| slot.fits(op))
+                .map_or(Known::Nothing, Known::Slot)
         }
         _ => Known::Nothing,
     }
@@ -324,7 +330,12 @@ fn is_count<'c>(around: Op<'c>, value: Value<'c>) -> bool {
 fn is_before_last<'c>(around: Op<'c>, value: Value<'c>) -> bool {
     let [lower, upper] = [0, 1].map(|i| around.operand(i).as_constant_int());
     match (lower, upper, value.as_constant_int()) {
-        (Some(lower), Some(upper), Some(value)) => upper.wrapping_sub(lower).wrapping_sub(1) == value,
+        (Some(lower), Some(upper), Some(constant)) => {
+            // Computed as the machine does, in the bits of the type.
+            let before_last = upper.wrapping_sub(lower).wrapping_sub(1);
+            let bits = bits_of(value.ty()).unwrap_or(64);
+            Number::constant(before_last).equals(Number::constant(constant), bits)
+        }
         _ => less_one(value, arith::SUBI).is_some_and(|length| is_length(around, length)),
     }
 }
