@@ -176,6 +176,32 @@ gpu.module @m {
 
 // -----
 
+!Tile = memref<16xi32, #gpu.address_space<workgroup>>
+
+// Four elements are read and written, but only the first of them has been written before: the others are from the iteration before.
+gpu.module @m {
+  gpu.func @a_part_is_written_first(%a: memref<?xi32>, %c: memref<?xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    // expected-note @below {{iterations can't have versions of this buffer: the loop writes it after it has read it}}
+    %s = memref.alloc() : !Tile
+    scf.for %i = %c0 to %c8 step %c1 {
+      %x = memref.load %a[%i] {async.stage = 0, async.order = 0} : memref<?xi32>
+      // expected-error @below {{may access the same memory, but the schedule executes this one first}}
+      memref.store %x, %s[%c0] {async.stage = 0, async.order = 0} : !Tile
+      %y = vector.load %s[%c0] {async.stage = 0, async.order = 0} : !Tile, vector<4xi32>
+      vector.store %y, %c[%i] {async.stage = 0, async.order = 0} : memref<?xi32>, vector<4xi32>
+      %z = arith.addi %y, %y {async.stage = 1, async.order = 1} : vector<4xi32>
+      // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or the other one a later one}}
+      vector.store %z, %s[%c0] {async.stage = 1, async.order = 1} : !Tile, vector<4xi32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 !Slots = memref<3x16xi32, #gpu.address_space<workgroup>>
 
 // Three slots of the body's own are one too few for three stages between the copy and the read.

@@ -6,7 +6,7 @@
 //!    next iteration: what no iteration writes is then written by none. The same holds of a loop inside that may not run at all.
 //!    Threads that a condition tells apart must not read what others write.
 //! 2. Each write is always to the same bytes: its address does not depend on the iteration.
-//! 3. Nothing is written after it was read, unless it was written in the same way before.
+//! 3. Nothing is written after it was read, unless as much was written at the same address before.
 //! 4. What the loop reads is not from before it, and nothing reads after it what it has written.
 //!
 //! A buffer of which nothing but loops inside have versions is privatizable: it is in each of those.
@@ -66,7 +66,7 @@ impl<'c> Privatization<'_, 'c> {
         if !writes().all(|write| self.is_guarded(write, &buffer.accesses, footprints)) {
             return Err("it keeps what it holds where the condition of a write is false");
         }
-        if !writes().all(|write| self.is_run(write, &buffer.accesses)) {
+        if !writes().all(|write| self.is_run(write, &buffer.accesses, footprints)) {
             return Err("it keeps what it holds where a loop around a write does not run");
         }
         if !writes().all(|access| self.is_fixed(access)) {
@@ -76,7 +76,7 @@ impl<'c> Privatization<'_, 'c> {
         let first_read = buffer.accesses.iter().position(|access| !access.writes);
         if let (Some(write), Some(read)) = (last_write, first_read)
             && write > read
-            && !is_rewritten(&buffer.accesses[..=write])
+            && !self.is_rewritten(&buffer.accesses[..=write], footprints)
         {
             return Err("the loop writes it after it has read it");
         }
@@ -92,7 +92,9 @@ impl<'c> Privatization<'_, 'c> {
     ) -> bool {
         write.conditions.iter().all(|condition| {
             let is_skipped = |access: &Access<'c>| access.conditions.contains(condition);
-            if self.is_invariant(vec![condition.0]) && !self.leaves_something(is_skipped, accesses) {
+            if self.is_invariant(vec![condition.0])
+                && !self.leaves_something(is_skipped, accesses, footprints)
+            {
                 return true;
             }
             let readers: Vec<&Access> = accesses.iter().filter(|access| !access.writes).collect();
@@ -111,18 +113,25 @@ impl<'c> Privatization<'_, 'c> {
     }
 
     /// Rule 1: whether nothing that is written before an iteration is read in it because a loop around `write` does not run.
-    fn is_run(&self, write: &Access<'c>, accesses: &[Access<'c>]) -> bool {
+    fn is_run(&self, write: &Access<'c>, accesses: &[Access<'c>], footprints: &mut Footprints<'c>) -> bool {
         self.perhaps_skipped(write).all(|inside| {
             let is_skipped = |access: &Access<'c>| access.op.ancestors().any(|around| around == inside);
             let bounds = || inside.operands().take(3).collect();
-            inside.is(scf::FOR) && self.is_invariant(bounds()) && !self.leaves_something(is_skipped, accesses)
+            inside.is(scf::FOR)
+                && self.is_invariant(bounds())
+                && !self.leaves_something(is_skipped, accesses, footprints)
                 || accesses.iter().all(|access| access.writes || is_skipped(access))
         })
     }
 
     /// Returns true if, where what `is_skipped` is not executed, an iteration may read what an earlier one wrote: something is written
     /// after a read, and not for certain before it.
-    fn leaves_something(&self, is_skipped: impl Fn(&Access<'c>) -> bool, accesses: &[Access<'c>]) -> bool {
+    fn leaves_something(
+        &self,
+        is_skipped: impl Fn(&Access<'c>) -> bool,
+        accesses: &[Access<'c>],
+        footprints: &mut Footprints<'c>,
+    ) -> bool {
         let is_left = |access: &&Access<'c>| !is_skipped(access);
         let read = accesses
             .iter()
@@ -131,11 +140,9 @@ impl<'c> Privatization<'_, 'c> {
         let is_certain = |access: &&Access<'c>| {
             access.writes && access.conditions.is_empty() && self.perhaps_skipped(access).next().is_none()
         };
-        let certain = before.iter().filter(is_certain);
-        let certain: FxHashSet<Vec<Value>> =
-            certain.map(|access| address(access.op, access.memory)).collect();
+        let certain: Vec<&Access> = before.iter().filter(is_certain).collect();
         let mut writes = after.iter().filter(|access| access.writes).filter(is_left);
-        writes.any(|write| !certain.contains(&address(write.op, write.memory)))
+        writes.any(|write| !self.is_same_write(certain.iter().copied(), write, footprints))
     }
 
     /// The loops inside of the body that `access` is in, and of which it is not known that they run.
@@ -153,6 +160,31 @@ impl<'c> Privatization<'_, 'c> {
         let mut touched = |access: &Access<'c>| footprint(footprints, access, &self.all);
         let written: Vec<Footprint> = others.iter().filter_map(|other| touched(other)).collect();
         touched(write).is_some_and(|own| covers(written.iter(), &own))
+    }
+
+    /// Returns true if what is written after a read has been written before it: as much, at the same address.
+    fn is_rewritten(&self, accesses: &[Access<'c>], footprints: &mut Footprints<'c>) -> bool {
+        let read = accesses.iter().position(|access| !access.writes);
+        let (before, after) = accesses.split_at(read.unwrap_or(accesses.len()));
+        let mut writes = after.iter().filter(|access| access.writes);
+        writes.all(|write| self.is_same_write(before.iter(), write, footprints))
+    }
+
+    /// Returns true if one of `others`, or all of them at its address, write as much as `write`, at the same address.
+    fn is_same_write<'a>(
+        &self,
+        others: impl Iterator<Item = &'a Access<'c>>,
+        write: &Access<'c>,
+        footprints: &mut Footprints<'c>,
+    ) -> bool
+    where
+        'c: 'a,
+    {
+        let place = address(write.op, write.memory);
+        let same: Vec<&Access> = others
+            .filter(|other| other.writes && address(other.op, other.memory) == place)
+            .collect();
+        same.iter().any(|other| is_alike(other.op, write.op)) || self.overwrite(&same, write, footprints)
     }
 
     /// Returns true if it is known that no two threads touch the same byte, the first by `one` and the second by `other`.
@@ -267,18 +299,20 @@ fn carried<'c>(around: Op<'c>, number: usize) -> impl Iterator<Item = Value<'c>>
     std::iter::once(around.operand(3 + number)).chain(next)
 }
 
-/// Returns true if what is written after a read has been written before it in the same way.
-fn is_rewritten(accesses: &[Access<'_>]) -> bool {
-    let mut written = FxHashSet::default();
-    let mut read = false;
-    for access in accesses {
-        read |= !access.writes;
-        let is_new = access.writes && written.insert(address(access.op, access.memory));
-        if is_new && read {
-            return false;
-        }
-    }
-    true
+/// Returns true if two operations that write at the same address write as many bytes there: one operation of the same types, and of the same
+/// attributes but for stages.
+fn is_alike<'c>(one: Op<'c>, other: Op<'c>) -> bool {
+    let is_same_type = |(a, b): (Value<'c>, Value<'c>)| a.ty() == b.ty();
+    let sizes = |op: Op<'c>| {
+        op.attrs()
+            .into_iter()
+            .filter(|(name, _)| !name.starts_with("async."))
+            .collect::<Vec<_>>()
+    };
+    one.name() == other.name()
+        && one.num_operands() == other.num_operands()
+        && one.operands().zip(other.operands()).all(is_same_type)
+        && sizes(one) == sizes(other)
 }
 
 /// What the address depends on at which `op` accesses `memory`.
