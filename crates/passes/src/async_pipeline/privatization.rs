@@ -19,6 +19,7 @@ use crate::analysis::footprints::{Footprints, Mask};
 use crate::analysis::memory::{BufferOrigin, buffer_origin};
 use crate::analysis::uniformity::is_uniform;
 use async_dialects::completion::Completion;
+use async_dialects::names::gpux_attr;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{memref, scf, vector};
@@ -306,7 +307,7 @@ fn is_alike<'c>(one: Op<'c>, other: Op<'c>) -> bool {
     let sizes = |op: Op<'c>| {
         op.attrs()
             .into_iter()
-            .filter(|(name, _)| !name.starts_with("async."))
+            .filter(|(name, _)| ![gpux_attr::STAGE, gpux_attr::ORDER].contains(name))
             .collect::<Vec<_>>()
     };
     one.name() == other.name()
