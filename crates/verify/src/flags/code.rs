@@ -80,6 +80,6 @@ pub struct Loop {
     pub after: usize,
     /// What facts become in the next iteration.
     pub aged: Vec<(FactId, FactId)>,
-    /// Engines that need to know some lists of [`Code::needs`] behind `before`, before they do or set anything.
+    /// Engines that need to know some lists of [`Code::needs`] after `before`, before they do or set anything.
     pub due: Vec<(usize, Vec<usize>)>,
 }

@@ -64,7 +64,7 @@ pub enum Instr {
 pub struct Edge {
     /// Its target.
     pub to: BlockId,
-    /// Tokens that name the loads of others behind it, all at once.
+    /// Tokens that name the loads of others after it, all at once.
     pub binds: Vec<(TokenId, Vec<TokenId>)>,
 }
 

@@ -171,7 +171,7 @@ impl Known {
         Some(())
     }
 
-    /// Returns true if what `node` says follows behind `edge`.
+    /// Returns true if what `node` says follows after `edge`.
     fn implies(&self, edge: &Edge, node: &Node) -> bool {
         let mut binds = FxHashMap::default();
         for (token, of) in &edge.binds {
@@ -231,7 +231,7 @@ impl Account {
         (!is_wrong).then_some(())
     }
 
-    /// Returns true if the phase is complete behind the wait.
+    /// Returns true if the phase is complete after the wait.
     fn wait(&mut self, parity: bool) -> Option<bool> {
         if self.fresh {
             return None;

@@ -63,7 +63,7 @@ impl Unfolding {
         }
     }
 
-    /// Adds an edge between nodes; `binds` are tokens, and what they name behind it.
+    /// Adds an edge between nodes; `binds` are tokens, and what they name after it.
     pub fn connect(&mut self, from: NodeId, to: NodeId, binds: impl Iterator<Item = (Token, Option<Token>)>) {
         let binds = binds.map(|(Token(to), from)| (to, from.map(|Token(from)| from).into_iter().collect()));
         let binds = binds.collect();

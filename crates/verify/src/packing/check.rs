@@ -90,8 +90,8 @@ fn meeting(places: &IndexVec<BufferId, Place>) -> IndexVec<BufferId, BufferSet> 
     let mut by_start: Vec<(BufferId, Place)> = places.with_ids().map(|(id, place)| (id, *place)).collect();
     by_start.sort_by_key(|(_, place)| place.start);
     for (number, &(buffer, place)) in by_start.iter().enumerate() {
-        let behind = by_start[number + 1..].iter();
-        for &(other, _) in behind
+        let later = by_start[number + 1..].iter();
+        for &(other, _) in later
             .take_while(|(_, other)| other.start < place.end)
             .filter(|(_, other)| place.meets(*other))
         {
