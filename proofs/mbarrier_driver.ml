@@ -1,4 +1,4 @@
-(* The same as driver.ml, for code with mbarriers. *)
+(* Reads code with mbarriers and its certificate, one pair a line, and says of each whether the checker accepts it. README.md has the format. *)
 
 open Mbarrier_checker
 open Lines

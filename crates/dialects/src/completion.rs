@@ -1,6 +1,7 @@
 //! What asynchronous operations mean, as `AsyncCompletionOpInterface` says it.
 
 use crate::ffi;
+use crate::names::gpux_attr;
 use async_mlir::ir::{Op, Value};
 use melior::ir::{Location, Type, TypeLike};
 use std::{fmt, mem::MaybeUninit};
@@ -171,6 +172,17 @@ impl<'c> Completion<'c> {
             destination: value(raw.destination),
         })
     }
+}
+
+/// The name of the engine that `op` runs on: its `async.engine`, or that of its queue if it is asynchronous; `tma` of what completes on an
+/// mbarrier.
+#[must_use]
+pub fn engine_name(op: Op<'_>) -> Option<&str> {
+    if let Some(name) = op.str_attr(gpux_attr::ENGINE) {
+        return Some(name);
+    }
+    let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)?;
+    Some(completion.queue.map_or("tma", GroupQueue::name))
 }
 
 /// An operation that may have to do with groups.

@@ -185,6 +185,21 @@ pub fn unbound_operands<'c>(op: Op<'c>, edges: &[Edge<'c>]) -> Vec<usize> {
         .collect()
 }
 
+/// The values that are made inside of `op`, each with the block that it is made in.
+#[must_use]
+pub fn values_inside(op: Op<'_>) -> Vec<(Block<'_>, Value<'_>)> {
+    let mut values = Vec::new();
+    for inner in op.self_and_nested() {
+        if let Some(block) = inner.block().filter(|_| inner != op) {
+            values.extend(inner.results().map(|result| (block, result)));
+        }
+        for block in inner.regions().flat_map(Region::blocks) {
+            values.extend(block.args().map(|arg| (block, arg)));
+        }
+    }
+    values
+}
+
 /// Edges between the regions of `op`, which lead to their first blocks.
 fn to_blocks<'c>(op: Op<'c>, edges: Edges<'c>) -> Vec<Edge<'c>> {
     let edges = edges.into_iter();

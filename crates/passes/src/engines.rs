@@ -17,15 +17,12 @@ pub(crate) mod memory_dependences;
 pub(crate) mod region_ops;
 pub(crate) mod thread_problem;
 
-use async_dialects::completion::{Completion, GroupEffect};
+use async_dialects::completion::engine_name;
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::Op;
 use rustc_hash::FxHashMap;
 use std::marker::PhantomData;
 use tokenflow::schedule::EngineId;
-
-/// The engine of what completes on an mbarrier.
-const TMA: &str = "tma";
 
 /// Engines and their names.
 #[derive(Default)]
@@ -82,15 +79,6 @@ impl<'c> Engines<'c> {
             None => Vec::new(),
         }
     }
-}
-
-/// What the engine is called that `op` runs on.
-pub(crate) fn engine_name(op: Op<'_>) -> Option<&str> {
-    if let Some(name) = op.str_attr(gpux_attr::ENGINE) {
-        return Some(name);
-    }
-    let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)?;
-    Some(completion.queue.map_or(TMA, |queue| queue.name()))
 }
 
 /// The cycles that attribute `name` of `op` says, if it says any.

@@ -16,9 +16,10 @@ mod emit;
 mod program;
 mod while_loop;
 
+use crate::engines::Engines;
 use crate::engines::event_limits::{read_count, read_limits};
-use crate::engines::{Engines, engine_name};
 use crate::utils::verify_result::{VERIFY_RESULT, check_flags};
+use async_dialects::completion::engine_name;
 use async_dialects::names::gpux;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;

@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 mod kernel;
+mod random;
 
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::{Op, int_attr, str_attr};
@@ -12,6 +13,7 @@ use async_mlir::melior::ir::Module;
 use async_verify::flags::{FlagKind, Machine, is_flag, verify};
 use kernel::lit;
 use kernel::{context, try_lower};
+use random::Random;
 use std::fmt::Write;
 use std::ops::AddAssign;
 
@@ -184,7 +186,7 @@ fn what_the_pass_writes_is_accepted_and_spoiled_refused() {
 
 /// Writes random programs of three engines.
 struct Writer {
-    state: u64,
+    state: Random,
     text: String,
     /// How many values there are.
     values: usize,
@@ -194,11 +196,7 @@ const ENGINES: [&str; 3] = ["A", "B", "C"];
 
 impl Writer {
     fn draw(&mut self, below: usize) -> usize {
-        self.state = self
-            .state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.state >> 33).unwrap_or(0) % below
+        self.state.below(below)
     }
 
     fn value(&mut self) -> String {
@@ -307,7 +305,7 @@ impl Writer {
 /// A random program.
 fn program(seed: u64) -> String {
     let mut writer = Writer {
-        state: seed,
+        state: Random(seed),
         text: String::new(),
         values: 0,
     };

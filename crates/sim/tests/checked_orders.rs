@@ -5,6 +5,7 @@
 
 mod kernel;
 mod race_free;
+mod random;
 
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::melior::Context;
@@ -15,6 +16,7 @@ use async_sim::adversary::Adversary;
 use async_verify::orders::Before;
 use kernel::lit::{self, call, kernels};
 use kernel::{context, execute, try_lower};
+use random::Random;
 use std::ops::AddAssign;
 
 const ADVERSARIES: [Adversary; 3] = [Adversary::Late, Adversary::Early, Adversary::Random(1)];
@@ -124,13 +126,8 @@ fn what_the_pass_writes_is_accepted_and_spoiled_refused() {
 
 /// Moves a few operations of the largest block of `root` at random, but none before what it uses. Returns whether any moved.
 fn shuffle(root: Op<'_>, seed: u64) -> bool {
-    let mut state = seed;
-    let mut draw = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).unwrap_or(0) % below
-    };
+    let mut random = Random(seed);
+    let mut draw = |below| random.below(below);
     let block = blocks(root)
         .into_iter()
         .max_by_key(|block| block.ops().len())

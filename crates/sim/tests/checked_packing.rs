@@ -5,6 +5,7 @@
 
 mod buffer_kernels;
 mod kernel;
+mod random;
 
 use async_mlir::ir::{Block, Op, OpBuilder, Use, Value};
 use async_mlir::melior::Context;
@@ -16,6 +17,7 @@ use async_sim::adversary::Adversary;
 use async_verify::packing::{Before, Sharing};
 use kernel::lit::{self, call, kernels, lowered};
 use kernel::{Call, context, execute, lower, try_lower};
+use random::Random;
 use std::ops::AddAssign;
 
 const ADVERSARIES: [Adversary; 3] = [Adversary::Late, Adversary::Early, Adversary::Random(1)];
@@ -270,13 +272,8 @@ fn what_the_pass_writes_is_accepted_and_spoiled_refused() {
 
 /// Puts each buffer, or some of them, anywhere.
 fn shuffle(function: Op<'_>, seed: u64) {
-    let mut state = seed;
-    let mut draw = |below: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut random = Random(seed);
+    let mut draw = |below| random.below(below);
     let (slots, most) = (1 + draw(5), 1 + draw(4));
     for view in views(function) {
         if draw(4) > most {

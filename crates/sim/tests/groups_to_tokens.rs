@@ -9,6 +9,7 @@
 mod kernel;
 mod programs;
 mod race_free;
+mod random;
 
 use async_mlir::ir::Op;
 use async_mlir::melior::Context;

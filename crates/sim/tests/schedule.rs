@@ -4,6 +4,7 @@
 
 mod kernel;
 mod race_free;
+mod random;
 
 use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;

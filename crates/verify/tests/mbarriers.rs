@@ -70,62 +70,8 @@ proptest! {
     }
 }
 
-/// A wait for the last phase says nothing of the loads of the next one, whose bytes are expected load by load.
-#[test]
-fn a_wait_for_the_last_phase_is_no_wait_for_this_one() {
-    let mut code = Code {
-        depth: 1,
-        threads: vec![1],
-        tokens: 1,
-        lists: vec![Token(0)],
-        ..Code::default()
-    };
-    let slot = Operand::Const(0);
-    let wait = |parity| Instr::Wait {
-        slot,
-        parity: Operand::Const(parity),
-        by: Who::Roles(1),
-    };
-    code.instrs = vec![
-        Instr::Init {
-            slot,
-            count: Operand::Const(1),
-        },
-        Instr::InitFence,
-        Instr::Barrier,
-        Instr::Expect {
-            slot,
-            bytes: Operand::Const(16),
-        },
-        Instr::Load {
-            slot,
-            bytes: 16,
-            token: Token(0),
-        },
-        wait(1),
-        Instr::Barrier,
-        Instr::Await(Span::since(0, &code.lists), 1),
-        Instr::Arrive {
-            slot,
-            by: Who::Issuer,
-        },
-        wait(0),
-    ];
-    code.edges = vec![Edge::default()];
-    code.blocks = vec![Block {
-        instrs: Span::since(0, &code.instrs),
-        edges: Span::since(0, &code.edges),
-    }];
-    let refusal = Refusal {
-        instr: Some(7),
-        fault: Rule::InFlight,
-    };
-    assert_eq!(check(&code), Err(refusal));
-}
-
-/// A load whose bytes are expected is in flight, also where no thread has arrived: a function must not end there, nor its mbarrier.
-#[test]
-fn a_load_is_in_flight_before_the_arrival() {
+/// Code of one thread and one slot, where a load is issued that the first phase expects, and `then` comes.
+fn with_a_load(then: impl IntoIterator<Item = Instr>) -> Code {
     let slot = Operand::Const(0);
     let begin = [
         Instr::Init {
@@ -144,19 +90,55 @@ fn a_load_is_in_flight_before_the_arrival() {
             token: Token(0),
         },
     ];
+    let mut code = Code {
+        depth: 1,
+        threads: vec![1],
+        tokens: 1,
+        lists: vec![Token(0)],
+        instrs: begin.into_iter().chain(then).collect(),
+        edges: vec![Edge::default()],
+        ..Code::default()
+    };
+    code.blocks = vec![Block {
+        instrs: Span::since(0, &code.instrs),
+        edges: Span::since(0, &code.edges),
+    }];
+    code
+}
+
+/// A wait for the last phase says nothing of the loads of the next one, whose bytes are expected load by load.
+#[test]
+fn a_wait_for_the_last_phase_is_no_wait_for_this_one() {
+    let slot = Operand::Const(0);
+    let wait = |parity| Instr::Wait {
+        slot,
+        parity: Operand::Const(parity),
+        by: Who::Roles(1),
+    };
+    let tokens = [Token(0)];
+    let code = with_a_load([
+        wait(1),
+        Instr::Barrier,
+        Instr::Await(Span::since(0, &tokens), 1),
+        Instr::Arrive {
+            slot,
+            by: Who::Issuer,
+        },
+        wait(0),
+    ]);
+    let refusal = Refusal {
+        instr: Some(7),
+        fault: Rule::InFlight,
+    };
+    assert_eq!(check(&code), Err(refusal));
+}
+
+/// A load whose bytes are expected is in flight, also where no thread has arrived: a function must not end there, nor its mbarrier.
+#[test]
+fn a_load_is_in_flight_before_the_arrival() {
+    let slot = Operand::Const(0);
     for (end, instr) in [(None, None), (Some(Instr::Inval { slot }), Some(5))] {
-        let mut code = Code {
-            depth: 1,
-            threads: vec![1],
-            tokens: 1,
-            instrs: begin.into_iter().chain(end).collect(),
-            edges: vec![Edge::default()],
-            ..Code::default()
-        };
-        code.blocks = vec![Block {
-            instrs: Span::since(0, &code.instrs),
-            edges: Span::since(0, &code.edges),
-        }];
+        let code = with_a_load(end);
         let fault = Rule::InUse;
         assert_eq!(check(&code), Err(Refusal { instr, fault }));
     }

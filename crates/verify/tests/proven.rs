@@ -7,6 +7,7 @@ mod extracted;
 mod flatten;
 mod lines;
 mod mbarrier_lines;
+mod numbers;
 #[path = "../../tokenflow/tests/oracle/mod.rs"]
 mod oracle;
 #[path = "rings/generate.rs"]

@@ -88,7 +88,8 @@ bool asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
   branch.getSuccessorRegions(RegionBranchPoint::parent(), all);
   branch.getEntrySuccessorRegions(getConstantOperands(branch), possible);
   if (auto loop = dyn_cast<scf::ForOp>(unwrap(op));
-      loop && getLongDistance(loop)) {
+      loop && !contains(all, RegionSuccessor(&loop.getRegion())) &&
+      getLongDistance(loop)) {
     all.assign(1, RegionSuccessor(&loop.getRegion(), loop.getRegionIterArgs()));
     possible = all;
   }

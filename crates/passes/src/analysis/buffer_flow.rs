@@ -13,7 +13,6 @@ use super::warps::warps_of_arm;
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::names::{async_, gpux_attr};
 use async_dialects::types::is_token;
-
 use async_mlir::control_flow::{Bindings, constant_trip_count};
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, Region, Value};

@@ -8,9 +8,9 @@ use crate::analysis::memory::{
 };
 use crate::analysis::views::base;
 use crate::analysis::warps::warps_where;
+use crate::utils::tokens::awaits_dependencies;
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::{async_, gpux_attr};
-use async_dialects::types::is_token;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::MemorySpace;
 use async_mlir::ir::{Op, Use, Value};
@@ -208,8 +208,7 @@ pub(super) fn is_same_buffer(one: Value<'_>, other: Value<'_>) -> bool {
 
 /// Returns true if `op` is an await, or is issued when its dependencies are complete.
 fn waits_for_tokens(op: Op<'_>) -> bool {
-    let is_issue = || Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue);
-    op.is(async_::AWAIT) || is_issue() && op.operands().next().is_some_and(|operand| is_token(operand.ty()))
+    op.is(async_::AWAIT) || awaits_dependencies(op)
 }
 
 /// The buffers that `op` and what is nested in it are known to write, or to read.

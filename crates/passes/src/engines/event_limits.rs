@@ -1,6 +1,7 @@
 //! Parses the options for limits on the number of events.
 
-use super::{Engines, engine_name};
+use super::Engines;
+use async_dialects::completion::engine_name;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use async_mlir::pass::{PassContext, PassError};

@@ -5,8 +5,9 @@
 //! blocks are taken to run one after another; a loop of constant trip count, that many times. Inside, the
 //! events of its blocks come and go.
 
+use super::Engines;
 use super::block_problem::BlockProblem;
-use super::{Engines, engine_name};
+use async_dialects::completion::engine_name;
 use async_mlir::ir::{Block, Definition, Op, Region, Value, Walk};
 use async_mlir::names::scf;
 use rustc_hash::{FxHashMap, FxHashSet};

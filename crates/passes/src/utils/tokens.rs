@@ -236,7 +236,7 @@ fn first_tokens(op: Op<'_>) -> impl Iterator<Item = Value<'_>> {
 }
 
 /// Returns true if `op` has dependencies to await.
-fn awaits_dependencies(op: Op<'_>) -> bool {
+pub(crate) fn awaits_dependencies(op: Op<'_>) -> bool {
     first_tokens(op).next().is_some()
         && Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue)
 }

@@ -12,7 +12,6 @@ use async_mlir::pipeline::PipelineOptions;
 use async_verify::awaits;
 use async_verify::barriers;
 use async_verify::flags;
-use async_verify::groups::check::Fault;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{Certificate, Record, Refusal, check, check_and_find_superfluous, infer, path_of};
 use async_verify::mbarriers;
@@ -187,12 +186,7 @@ fn check_groups<'c, T: Default>(
         Ok(judged) => return Ok((reading, certificate, judged)),
         Err(refusal) => refusal,
     };
-    let node = certificate.nodes.get(refusal.node.0 as usize);
-    let place = match refusal.fault {
-        Fault::Awaited { instr, .. } => node.and_then(|node| reading.await_at(node.block, instr)),
-        _ => None,
-    };
-    Err(match place {
+    Err(match reading.refused_await(&certificate, &refusal) {
         Some(op) => {
             let message =
                 "is reached while what it awaits may be in flight, says the check of what was written";

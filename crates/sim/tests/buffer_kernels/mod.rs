@@ -1,6 +1,7 @@
 //! Random kernels with several buffers of the workgroup, used one after the other and at once: stores, loads, copies with tokens, loops,
 //! branches, and allocations in them. Each thread accesses its own elements, so they have no race as long as no two buffers share bytes.
 
+use super::random::Random;
 use std::fmt::Write;
 
 /// How many buffers a kernel declares.
@@ -18,7 +19,7 @@ enum State {
 }
 
 struct Writer {
-    random: u64,
+    random: Random,
     text: String,
     values: usize,
     /// The names of buffers that are in sight, and what they hold.
@@ -31,7 +32,7 @@ struct Writer {
 /// A random kernel.
 pub fn kernel(seed: u64) -> String {
     let mut writer = Writer {
-        random: seed,
+        random: Random(seed),
         text: String::new(),
         values: 0,
         buffers: (0..BUFFERS)
@@ -68,11 +69,7 @@ pub fn kernel(seed: u64) -> String {
 
 impl Writer {
     fn draw(&mut self, below: usize) -> usize {
-        self.random = self
-            .random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.random >> 33).unwrap_or(0) % below
+        self.random.below(below)
     }
 
     fn line(&mut self, line: &str) {

@@ -1,9 +1,11 @@
 //! Random kernels without races: copies to slots of a buffer, loads of a thread's own row and of the other warp's, stores, arithmetic;
 //! and the awaits and barriers that these need, and a few more.
 
+use super::random::Random;
+
 /// What writes a kernel.
 struct Writer {
-    state: u64,
+    state: Random,
     text: String,
     values: usize,
     /// The running sum.
@@ -25,11 +27,7 @@ const TILES: &str = "memref<3x64x8xf16, #gpu.address_space<workgroup>>";
 
 impl Writer {
     fn draw(&mut self, below: usize) -> usize {
-        self.state = self
-            .state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.state >> 33).unwrap_or(0) % below
+        self.state.below(below)
     }
 
     fn line(&mut self, line: &str) {
@@ -128,7 +126,7 @@ impl Writer {
 /// A random kernel of two warps without a race.
 pub fn kernel(seed: u64) -> String {
     let mut writer = Writer {
-        state: seed,
+        state: Random(seed),
         text: String::new(),
         values: 0,
         sum: "%one".to_owned(),

@@ -4,7 +4,6 @@ use super::check::{Fault, Refusal, check};
 use super::infer::infer;
 use super::read::{Reading, read};
 use crate::groups;
-use crate::groups::check::Fault as GroupFault;
 use async_dialects::completion::{Completion, GroupQueue};
 use async_dialects::types::is_token;
 use async_mlir::ir::Op;
@@ -62,15 +61,9 @@ fn is_replaced<'c>(op: Op<'c>, queue: GroupQueue, replaced: &FxHashSet<Op<'c>>) 
 fn waits_for_no_more<'c>(written: &Written<'_, 'c>, reading: &Reading<'c>) -> Result<(), Failure<'c>> {
     let certificate = groups::infer(&reading.code.groups);
     groups::check(&reading.code.groups, &certificate).map_err(|refusal| {
-        let node = certificate.nodes.get(refusal.node.0 as usize);
-        let place = match refusal.fault {
-            GroupFault::Awaited { instr, .. } => {
-                node.and_then(|node| reading.groups.await_at(node.block, instr))
-            }
-            _ => None,
-        };
+        let refused = reading.groups.refused_await(&certificate, &refusal);
         Failure {
-            op: place.unwrap_or(written.function),
+            op: refused.unwrap_or(written.function),
             what: "waits for more than the wait in its place",
             issue: None,
         }

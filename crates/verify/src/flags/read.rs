@@ -4,9 +4,10 @@ mod facts;
 
 use super::check::{Fault, Refusal, check};
 use super::code::{Code, Flag, FlagKind, Instr, Loop};
-use super::values::{Source, engine_name, is_branch, sources};
+use super::values::{Source, is_branch, sources};
 use crate::orders::Fence;
 use crate::orders::read::Reader as Effects;
+use async_dialects::completion::engine_name;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::{Block, Op, Region, Value, Walk};
 use async_mlir::names::scf;

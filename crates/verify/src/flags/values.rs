@@ -1,22 +1,9 @@
 //! Finds the operations of engines that make a value, through whatever runs on none.
 
-use async_dialects::completion::{Completion, GroupEffect};
-use async_dialects::names::gpux_attr;
+use async_dialects::completion::engine_name;
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{memref, scf};
 use rustc_hash::FxHashSet;
-
-/// The engine of what completes on an mbarrier.
-const TMA: &str = "tma";
-
-/// What the engine is called that `op` runs on.
-pub(super) fn engine_name(op: Op<'_>) -> Option<&str> {
-    let issued = || {
-        let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)?;
-        Some(completion.queue.map_or(TMA, |queue| queue.name()))
-    };
-    op.str_attr(gpux_attr::ENGINE).or_else(issued)
-}
 
 /// Returns true if each region of `op` is executed at most once.
 pub(super) fn is_branch(op: Op<'_>) -> bool {

@@ -1,5 +1,6 @@
 //! Code and certificates as lines of numbers: what the proven checker reads (`proofs/README.md`).
 
+use super::numbers::Reader;
 use async_verify::groups::certificate::{Certificate, Claim, Iterations, Node, NodeId};
 use async_verify::groups::code::{Block, BlockId, Code, Edge, EdgeKind, Fifo, Instr, Loop, Span, Token};
 
@@ -74,28 +75,9 @@ pub fn read(numbers: &[u64]) -> Option<(Code, Certificate)> {
     reader.rest.is_empty().then_some((code, certificate))
 }
 
-struct Reader<'a> {
-    rest: &'a [u64],
-}
-
 impl Reader<'_> {
-    fn number(&mut self) -> Option<u64> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(*first)
-    }
-
-    fn small(&mut self) -> Option<u32> {
-        self.number()?.try_into().ok()
-    }
-
     fn fifo(&mut self) -> Option<Fifo> {
         Some(Fifo(self.number()?.try_into().ok()?))
-    }
-
-    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let n = self.number()?;
-        (0..n).map(|_| one(self)).collect()
     }
 
     fn tokens(&mut self, code: &mut Code) -> Option<Span> {

@@ -1,5 +1,6 @@
 //! Certificates of mbarriers as lines of numbers: what the proven checker reads (`proofs/README.md`).
 
+use super::numbers::Reader;
 use async_verify::mbarriers::Certificate;
 use async_verify::mbarriers::certificate::{Account, Block, Edge, Instr, Node};
 
@@ -85,7 +86,7 @@ fn numbered(out: &mut Vec<u64>, (number, all): &(u32, Vec<u32>)) {
 pub fn read(numbers: &[u64]) -> Option<Certificate> {
     let mut reader = Reader { rest: numbers };
     let blocks = reader.list(|this| {
-        let instrs = this.list(Reader::instr)?;
+        let instrs = this.list(Reader::mbarrier_instr)?;
         let edges = this.list(|this| {
             let to = this.small()?;
             let binds = this.list(Reader::numbered)?;
@@ -116,21 +117,7 @@ pub fn read(numbers: &[u64]) -> Option<Certificate> {
     reader.rest.is_empty().then_some(Certificate { blocks, nodes })
 }
 
-struct Reader<'a> {
-    rest: &'a [u64],
-}
-
 impl Reader<'_> {
-    fn number(&mut self) -> Option<u64> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(*first)
-    }
-
-    fn small(&mut self) -> Option<u32> {
-        self.number()?.try_into().ok()
-    }
-
     fn truth(&mut self) -> Option<bool> {
         match self.number()? {
             0 => Some(false),
@@ -139,16 +126,11 @@ impl Reader<'_> {
         }
     }
 
-    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let n = self.number()?;
-        (0..n).map(|_| one(self)).collect()
-    }
-
     fn numbered(&mut self) -> Option<(u32, Vec<u32>)> {
         Some((self.small()?, self.list(Self::small)?))
     }
 
-    fn instr(&mut self) -> Option<Instr> {
+    fn mbarrier_instr(&mut self) -> Option<Instr> {
         Some(match self.number()? {
             0 => Instr::Init(self.small()?, self.number()?),
             1 => Instr::Inval(self.small()?),

@@ -1,14 +1,14 @@
 //! Collapses an operation in which threads may diverge to a single node. What whole warps await there is
 //! known to be awaited by them.
 
-use super::super::cfg::RegionFlow;
+use super::super::cfg::{RegionFlow, values_inside};
 use super::super::warps::warps_of_arm;
 use super::Reader;
 use crate::utils::tokens::joined_tokens;
 use async_dialects::completion::Completion;
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
-use async_mlir::ir::{Block, Op, Region, Use, Value};
+use async_mlir::ir::{Block, Op, Use, Value};
 use tokenflow::packing::flow_graph::{NodeId, TokenOrigin};
 
 impl<'c> Reader<'_, 'c> {
@@ -32,7 +32,8 @@ impl<'c> Reader<'_, 'c> {
                 self.at(node).awaits_of_warps.extend(awaited);
             }
         }
-        let inside = tokens_inside(op, &nested);
+        let mut inside = values_inside(op);
+        inside.retain(|(_, token)| is_token(token.ty()));
         let is_taken =
             op.is(async_::REGION) || inside.iter().all(|&(block, token)| is_taken_in(block, token));
         let inside: Vec<_> = inside.into_iter().map(|(_, token)| self.token(token)).collect();
@@ -46,21 +47,6 @@ impl<'c> Reader<'_, 'c> {
             self.at(node).joins.push((result, inside.clone()));
         }
     }
-}
-
-/// The tokens that are made inside of `op`, each with the block that it is made in.
-fn tokens_inside<'c>(op: Op<'c>, nested: &[Op<'c>]) -> Vec<(Block<'c>, Value<'c>)> {
-    let mut tokens = Vec::new();
-    for &inner in nested {
-        if let Some(block) = inner.block().filter(|_| inner != op) {
-            tokens.extend(inner.results().map(|result| (block, result)));
-        }
-        for block in inner.regions().flat_map(Region::blocks) {
-            tokens.extend(block.args().map(|arg| (block, arg)));
-        }
-    }
-    tokens.retain(|(_, token)| is_token(token.ty()));
-    tokens
 }
 
 /// Returns true if something in `block`, where `token` is made, takes it over: it awaits it or hands it on. Conservative:

@@ -8,9 +8,9 @@ use super::Reader;
 use async_dialects::completion::Completion;
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
-use async_locations::cfg::{Edge, RegionFlow};
+use async_locations::cfg::{Edge, RegionFlow, values_inside};
 use async_locations::warps::warps_of_arm;
-use async_mlir::ir::{Block, Op, Region, Use, Value};
+use async_mlir::ir::{Block, Op, Use, Value};
 use rustc_hash::FxHashSet;
 
 impl<'c> Reader<'_, 'c> {
@@ -19,7 +19,8 @@ impl<'c> Reader<'_, 'c> {
         let nested = op.self_and_nested();
         let mut instrs = self.awaits_of_warps(op);
         let results = self.tokens(op.results());
-        let inside = tokens_inside(op, &nested);
+        let mut inside = values_inside(op);
+        inside.retain(|(_, token)| is_token(token.ty()));
         let is_taken =
             op.is(async_::REGION) || inside.iter().all(|&(block, token)| is_taken_in(block, token));
         if !results.is_empty() {
@@ -87,21 +88,6 @@ fn joined(wait: Op<'_>) -> Vec<Value<'_>> {
         }
     }
     all
-}
-
-/// The tokens that are made inside of `op`, whose operations are `nested`, each with the block that it is made in.
-fn tokens_inside<'c>(op: Op<'c>, nested: &[Op<'c>]) -> Vec<(Block<'c>, Value<'c>)> {
-    let mut tokens = Vec::new();
-    for &inner in nested {
-        if let Some(block) = inner.block().filter(|_| inner != op) {
-            tokens.extend(inner.results().map(|result| (block, result)));
-        }
-        for block in inner.regions().flat_map(Region::blocks) {
-            tokens.extend(block.args().map(|arg| (block, arg)));
-        }
-    }
-    tokens.retain(|(_, token)| is_token(token.ty()));
-    tokens
 }
 
 /// Returns true if every thread that makes `token`, in `block`, awaits it there, or hands it on. Conservative: what is deeper inside may not

@@ -1,0 +1,226 @@
+//! Reads control flow: the regions of operations, and the edges between blocks.
+
+use super::Reader;
+use crate::groups::code::{BlockId, Edge, EdgeKind, Instr, Loop, Span, Token};
+use async_mlir::control_flow::{
+    self, EdgeTarget, branch_edges, constant_trip_count, entry_edges, region_exit_edges,
+};
+use async_mlir::ir::{self, Op, Value};
+use async_mlir::names::{gpu, scf};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// The regions of an operation.
+pub(super) struct Flow<'c> {
+    pub op: Op<'c>,
+    /// True if it is known how control flows through them.
+    is_known: bool,
+    is_function: bool,
+    /// The loop that it is, if its trip count is constant.
+    counted: Option<Loop>,
+    /// The block after the operation.
+    after: Option<BlockId>,
+    /// The blocks, in order.
+    pub blocks: SmallVec<[ir::Block<'c>; 4]>,
+    /// The number of the first one.
+    pub first: u32,
+    /// The places of blocks, where they are too many to look through.
+    pub places: Option<FxHashMap<ir::Block<'c>, u32>>,
+}
+
+impl<'c> Flow<'c> {
+    pub const FEW: usize = 8;
+
+    /// The body of `function`; to leave it is to leave the code.
+    pub fn of_function(function: Op<'c>) -> Self {
+        Self {
+            is_function: true,
+            ..Self::new(function, false, None)
+        }
+    }
+
+    fn new(op: Op<'c>, is_known: bool, counted: Option<Loop>) -> Self {
+        Self {
+            op,
+            is_known,
+            is_function: false,
+            counted,
+            after: None,
+            blocks: SmallVec::new(),
+            first: 0,
+            places: None,
+        }
+    }
+
+    fn id(&self, block: ir::Block<'c>) -> Option<BlockId> {
+        let place = match &self.places {
+            Some(places) => places.get(&block).copied(),
+            None => (0..)
+                .zip(&self.blocks)
+                .find(|(_, known)| **known == block)
+                .map(|(place, _)| place),
+        };
+        place.map(|place| BlockId(self.first + place))
+    }
+}
+
+impl<'c> Reader<'_, 'c> {
+    /// Reads an operation with regions, which comes next in block `at`; returns the block that goes on after it.
+    pub(super) fn region_op(&mut self, op: Op<'c>, at: BlockId) -> BlockId {
+        let mark = self.mark();
+        let some_threads = matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0);
+        let entries = entry_edges(op).filter(|_| !some_threads);
+        let trip = entries.as_ref().and_then(|_| constant_trip_count(op));
+        let counted = trip.map(|trip| {
+            self.code.trips.push(trip);
+            Loop(u32::try_from(self.code.trips.len() - 1).unwrap_or(u32::MAX))
+        });
+        let params = self.list(op.results());
+        let after = self.new_block(params);
+        let mut flow = Flow {
+            after: Some(after),
+            ..Flow::new(op, entries.is_some(), counted)
+        };
+        self.add_blocks(&mut flow);
+        let first_edge = self.code.edges.len();
+        match &entries {
+            // A loop of constant trip count is entered, or passed over.
+            Some(entries) => self.add_edges(
+                entries,
+                |i| op.region(i).first(),
+                &flow,
+                false,
+                |kind| trip.is_none_or(|trip| (kind == EdgeKind::Plain) == (trip == 0)),
+            ),
+            None => self.add_edges_anywhere(&flow),
+        }
+        let start = self.start;
+        self.end_block(at, first_edge);
+        self.read_blocks(&flow);
+        if self.is_plain_since(&mark) {
+            // Most control flow has nothing to do with tokens.
+            self.go_back_to(&mark);
+            self.start = start;
+            return at;
+        }
+        self.start = self.code.instrs.len();
+        after
+    }
+
+    /// Adds the edges on which control may leave the current block, which ends with this terminator.
+    pub(super) fn add_exits(&mut self, terminator: Option<Op<'c>>, flow: &Flow<'c>) {
+        let Some(terminator) = terminator else {
+            return self.add_edges_anywhere(flow);
+        };
+        if terminator.successors().len() > 0 {
+            let successors: Vec<ir::Block> = terminator.successors().collect();
+            match branch_edges(terminator) {
+                Some(edges) => self.add_edges(&edges, |i| successors.get(i).copied(), flow, false, |_| true),
+                None => successors.iter().for_each(|to| self.add_blind_edge(*to, flow)),
+            }
+            return;
+        }
+        if flow.is_function {
+            return self.code.edges.push(Edge {
+                kind: EdgeKind::Plain,
+                to: None,
+                args: Span::default(),
+            });
+        }
+        let known = flow.is_known.then(|| region_exit_edges(terminator)).flatten();
+        match known {
+            Some(edges) => self.add_edges(&edges, |i| flow.op.region(i).first(), flow, true, |_| true),
+            None => self.add_edges_anywhere(flow),
+        }
+    }
+
+    /// Adds those of `edges` from the current block that constants don't rule out, and of whose kind `is_taken` is true. `leave` says that
+    /// they end an iteration, if `flow` is a loop.
+    fn add_edges(
+        &mut self,
+        edges: &[control_flow::Edge<'c>],
+        block: impl Fn(usize) -> Option<ir::Block<'c>>,
+        flow: &Flow<'c>,
+        leave: bool,
+        is_taken: impl Fn(EdgeKind) -> bool,
+    ) {
+        for edge in edges.iter().filter(|edge| edge.possible) {
+            let inside = match edge.to {
+                EdgeTarget::Index(i) => block(i),
+                EdgeTarget::After => None,
+            };
+            let kind = match (flow.counted, inside, leave) {
+                (Some(l), Some(_), false) => EdgeKind::Enter(l),
+                (Some(l), Some(_), true) => EdgeKind::Back(l),
+                (Some(l), None, true) => EdgeKind::Exit(l),
+                _ => EdgeKind::Plain,
+            };
+            if !is_taken(kind) {
+                continue;
+            }
+            let args = match inside {
+                Some(block) => self.bound(&edge.bindings, block.args()),
+                None => self.bound(&edge.bindings, flow.op.results()),
+            };
+            self.code.edges.push(Edge {
+                kind,
+                to: inside.and_then(|block| flow.id(block)).or(flow.after),
+                args,
+            });
+        }
+    }
+
+    /// What `bindings` of an edge from the current block bind to those of `targets` that are tokens.
+    fn bound(
+        &mut self,
+        bindings: &[(Value<'c>, Value<'c>)],
+        targets: impl Iterator<Item = Value<'c>>,
+    ) -> Span {
+        let start = self.code.tokens.len();
+        // An edge binds values in the order of what it binds them to.
+        let mut bindings = bindings.iter();
+        for target in targets {
+            if self.is_token(target) {
+                let bound = bindings.find(|(_, to)| *to == target);
+                let from = bound.map(|(from, _)| *from).filter(|from| self.is_token(*from));
+                let token = match from {
+                    Some(from) => self.token(from),
+                    None => self.complete_token(),
+                };
+                self.code.tokens.push(token);
+            }
+        }
+        Span::since(start, &self.code.tokens)
+    }
+
+    /// A token that nothing known is bound to: what escapes to where it can't be followed is complete by then.
+    fn complete_token(&mut self) -> Token {
+        let token = self.new_token();
+        self.code.instrs.push(Instr::Join(token, Span::default()));
+        token
+    }
+
+    /// Adds edges from the current block to every region of `flow` and after it.
+    fn add_edges_anywhere(&mut self, flow: &Flow<'c>) {
+        for to in flow.op.regions().filter_map(ir::Region::first) {
+            self.add_blind_edge(to, flow);
+        }
+        let args = self.bound(&[], flow.op.results());
+        self.code.edges.push(Edge {
+            kind: EdgeKind::Plain,
+            to: flow.after,
+            args,
+        });
+    }
+
+    /// Adds an edge of which nothing is known but where it leads.
+    fn add_blind_edge(&mut self, to: ir::Block<'c>, flow: &Flow<'c>) {
+        let Some(id) = flow.id(to) else { return };
+        let args = self.bound(&[], to.args());
+        self.code.edges.push(Edge {
+            kind: EdgeKind::Plain,
+            to: Some(id),
+            args,
+        });
+    }
+}
