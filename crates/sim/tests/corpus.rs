@@ -12,7 +12,7 @@ use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use async_sim::refine;
 use kernel::lit::{self, Kernels, call, lowered};
-use kernel::{Call, Outcome, execute};
+use kernel::{Call, Outcome, execute, is_same};
 use std::ops::AddAssign;
 
 /// Arguments are tried until the program runs to its end with so many.
@@ -324,6 +324,7 @@ fn hold_source(context: &Context, name: &str, source: &str, tally: &mut Tally) {
         let mut lowered: Vec<(&str, &Code)> = Vec::new();
         for (form, kernels) in &forms {
             match kernels.get(&function) {
+                Some(Ok(code)) if lowered.iter().any(|(_, other)| is_same(code, other)) => {}
                 Some(Ok(code)) => lowered.push((form, code)),
                 Some(Err(message)) => tally.left.push(format!("{title}, {form}: {message}")),
                 None => tally.left.push(format!("{title}, {form}: is gone")),

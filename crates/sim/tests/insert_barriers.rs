@@ -187,8 +187,10 @@ fn is_clean_without(
         .remove(name)?
         .ok()?;
     let is_clean = |seed: u64| {
-        let outcomes = ADVERSARIES.map(|adversary| execute(&code, &call(&code, seed), adversary));
-        outcomes.iter().all(Outcome::is_clean)
+        let call = call(&code, seed);
+        ADVERSARIES
+            .into_iter()
+            .all(|adversary| execute(&code, &call, adversary).is_clean())
     };
     Some(calls.iter().all(|(seed, _)| is_clean(*seed)))
 }

@@ -222,10 +222,11 @@ impl AddAssign for Row {
 /// What is wrong whatever memory holds in the end: bytes that a copy in flight or another thread touches too, which
 /// nobody looks at afterwards or which hold the same by chance; and what the PTX ISA forbids, or the language,
 /// and this interpreter survives.
-const NOT_IN_MEMORY: [&str; 12] = [
+const NOT_IN_MEMORY: [&str; 13] = [
     "RAW",
     "WAR",
     "WAW",
+    "copied-accumulator",
     "early-use",
     "inval-in-use",
     "missing-fence",

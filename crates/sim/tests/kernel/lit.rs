@@ -41,7 +41,8 @@ fn sources() -> Vec<Source> {
         let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
         let parts = text
             .split("// -----")
-            .filter(|part| !part.contains("expected-error"));
+            .filter(|part| !part.contains("expected-error"))
+            .filter(|part| !LARGE.iter().any(|large| part.contains(large)));
         all.extend(parts.map(|part| Source {
             name: name.clone(),
             text: part.to_owned(),
