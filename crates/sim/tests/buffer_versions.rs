@@ -17,6 +17,7 @@ use programs::config;
 use proptest::prelude::*;
 use random::Random;
 use std::cell::RefCell;
+use std::fmt::Write;
 use std::rc::Rc;
 
 const TILE: &str = "memref<8xi32, #gpu.address_space<workgroup>>";
@@ -182,9 +183,8 @@ impl Writer {
     fn statement(&mut self) {
         let kinds = if self.depth < 2 && self.reads < 8 { 10 } else { 5 };
         match self.draw(kinds) {
-            0..=2 => self.write(),
             3..=4 if self.reads < 12 => self.read(),
-            3..=4 => self.write(),
+            0..=4 => self.write(),
             5..=7 => {
                 let (bound, variable) = (self.bound(), format!("%j{}", self.values));
                 self.values += 1;
@@ -237,10 +237,8 @@ scf.condition(%go{number}) %a : index
             text.push_str(piece);
             if part < parts && !automatic {
                 let order = in_order.iter().position(|other| *other == part).unwrap_or(0);
-                text.push_str(&format!(
-                    "{{async.stage = {}, async.order = {order}}}",
-                    stages[part]
-                ));
+                let stage = stages[part];
+                let _ = write!(text, "{{async.stage = {stage}, async.order = {order}}}");
             } else if part < parts {
                 text.push_str("{}");
             }
@@ -272,7 +270,7 @@ fn kernel(seed: u64) -> String {
         2 => writer.op(&format!("memref.store %x, %tile[%c3] {{}} : {TILE}")),
         _ => writer.write(),
     }
-    for _ in 0..1 + writer.draw(4) {
+    for _ in 0..=writer.draw(4) {
         writer.statement();
     }
     writer.read();

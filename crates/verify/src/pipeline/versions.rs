@@ -16,24 +16,24 @@
 //!
 //! Versions that a loop inside has made for itself have been checked when it was ([`Checked`]).
 
+mod access;
 mod outside;
 mod path;
 
-use super::accesses::{Conditions, Spans};
+use super::accesses::Spans;
 use super::{Failure, Schedule, Versions};
-use async_dialects::completion::Completion;
+use access::{Access, accesses_of, is_of_one_thread};
 use async_locations::escape::is_captured;
 use async_locations::footprints::BufferKey;
-use async_locations::memory::{self, BufferOrigin, Effect, Effects, buffer_origin, effects};
+use async_locations::memory::{BufferOrigin, buffer_origin};
 use async_locations::uniformity::{is_uniform, may_diverge};
-use async_locations::views::{base, chain, view_source};
+use async_locations::views::{chain, view_source};
 use async_mlir::gpu::MemorySpace;
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{affine, memref, scf, vector};
-use async_mlir::types::{memref_shape, vector_shape};
-use async_overlap::{Footprint, LoopId, Symbol};
+use async_mlir::names::scf;
+use async_overlap::{LoopId, Symbol};
 use outside::Outside;
-use path::{Path, Way, is_same_in_all, runs};
+use path::{Way, is_same_in_all, runs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The bytes of a function that are versions of buffers, as far as loops with them have been checked.
@@ -62,61 +62,6 @@ impl<'c> Checked<'c> {
             others.is_some_and(|others| !others.contains(&view))
         })
     }
-}
-
-/// An access of the buffer.
-struct Access<'c> {
-    op: Op<'c>,
-    effect: Effect<'c>,
-    path: Path<'c>,
-    conditions: Conditions<'c>,
-    /// What all it accesses of the memref depends on.
-    address: Vec<Value<'c>>,
-    footprint: Option<Footprint>,
-    /// Whether it is a version that a loop inside has made for itself.
-    is_own: bool,
-}
-
-impl<'c> Access<'c> {
-    fn writes(&self) -> bool {
-        self.effect.access.writes()
-    }
-
-    /// The buffer.
-    fn base(&self) -> Value<'c> {
-        base(self.effect.memory)
-    }
-
-    /// Returns true if this write, executed by the same thread where values are the same, is of all that `other` accesses.
-    fn is_alike(&self, other: &Self) -> bool {
-        self.address == other.address && is_as_wide(self, other)
-    }
-}
-
-/// What `op`, which is in `root`, accesses.
-fn accesses_of<'c>(
-    op: Op<'c>,
-    root: Op<'c>,
-    spans: &mut Spans<'c>,
-    checked: &Checked<'c>,
-) -> Vec<Access<'c>> {
-    let Effects::Known(known) = effects(op) else {
-        return Vec::new();
-    };
-    let path = Path::of(root, op);
-    let known = known
-        .into_iter()
-        .filter(|effect| effect.access != memory::Access::Free);
-    let accesses = known.map(|effect| Access {
-        op,
-        effect,
-        conditions: path.conditions(),
-        path: path.clone(),
-        address: address(op, effect),
-        footprint: spans.footprint(op, effect),
-        is_own: checked.is_own(effect.memory),
-    });
-    accesses.collect()
 }
 
 /// Checks that iterations may have the versions of buffers that `schedule` gives them.
@@ -353,8 +298,7 @@ impl<'c> Rules<'_, 'c> {
         let is_shared =
             |around: &Op<'c>, write: &Access<'c>| write.path.is_in(*around) && read.path.is_in(*around);
         cover(what, writes.into_iter(), |(write, symbol)| match symbol {
-            Symbol::Value(..) => is_read,
-            Symbol::Iteration(LoopId(0)) => is_read,
+            Symbol::Value(..) | Symbol::Iteration(LoopId(0)) => is_read,
             Symbol::Iteration(number) => {
                 let around = self.spans.loops.get(number.0);
                 is_read && around.is_some_and(|around| is_shared(around, write))
@@ -391,68 +335,4 @@ fn cover<'a, 'c: 'a>(
 fn may_diverge_in(write: &Access<'_>, read: &Access<'_>) -> bool {
     let mut conditions = write.conditions.iter().chain(&read.conditions);
     conditions.any(|(condition, _)| !is_uniform(*condition))
-}
-
-/// Returns true if it is known that no two threads touch the same byte, the first by `one` and the second by `other`.
-fn is_of_one_thread(one: &Access<'_>, other: &Access<'_>) -> bool {
-    let (Some(one), Some(other)) = (&one.footprint, &other.footprint) else {
-        return false;
-    };
-    let (Some(a), Some(b)) = (&one.bytes, &other.bytes) else {
-        return false;
-    };
-    let shift = other.offset.constant.checked_sub(one.offset.constant);
-    one.offset.terms == other.offset.terms && shift.is_some_and(|shift| !a.overlaps_across_threads(b, shift))
-}
-
-/// Returns true if `write`, at the address of `other`, writes as many bytes as that accesses.
-fn is_as_wide(write: &Access<'_>, other: &Access<'_>) -> bool {
-    let (a, b) = (elements(write), elements(other));
-    a.is_some() && a == b || write.op.name() == other.op.name() && is_same_operation(write.op, other.op)
-}
-
-/// How many elements of the memref an access of one thread is of, in the order of its last dimension, if it is sure to be of all of them.
-fn elements(access: &Access<'_>) -> Option<Vec<i64>> {
-    let of_vector = |vector: Value<'_>| {
-        let shape = vector_shape(vector.ty())?;
-        let is_whole = memref_shape(access.effect.memory.ty())?.element == shape.element;
-        is_whole.then(|| shape.sizes.into_iter().collect::<Option<Vec<i64>>>())?
-    };
-    match access.op.name() {
-        memref::LOAD | memref::STORE => Some(vec![1]),
-        vector::LOAD => of_vector(access.op.result(0)),
-        vector::STORE => of_vector(access.op.operand(0)),
-        _ => None,
-    }
-}
-
-/// Returns true if two operations of a name have the same attributes, but for stages, and operands of the same types.
-fn is_same_operation<'c>(one: Op<'c>, other: Op<'c>) -> bool {
-    use async_dialects::names::gpux_attr::{ORDER, STAGE};
-    let attributes = |op: Op<'c>| {
-        let mut all = op.attrs();
-        all.retain(|(name, _)| ![STAGE, ORDER].contains(name));
-        all
-    };
-    let types = |op: Op<'c>| op.operands().map(Value::ty).collect::<Vec<_>>();
-    attributes(one) == attributes(other) && types(one) == types(other)
-}
-
-/// The operands that say what `op` accesses of a memref: the memref itself, and indices.
-fn address<'c>(op: Op<'c>, effect: Effect<'c>) -> Vec<Value<'c>> {
-    let operands: Vec<Value> = op.operands().collect();
-    let Some(place) = operands.iter().rposition(|operand| *operand == effect.memory) else {
-        return operands;
-    };
-    let rank = memref_shape(effect.memory.ty()).map_or(0, |shape| shape.sizes.len());
-    let last = operands.len();
-    let end = match op.name() {
-        memref::STORE | memref::LOAD | vector::STORE | vector::LOAD | vector::TRANSFER_WRITE => last,
-        affine::STORE | affine::LOAD => last,
-        // What is stored comes last.
-        vector::MASKEDSTORE => last - 1,
-        _ if effect.access.writes() && Completion::of(op).is_some() => last.min(place + 1 + rank),
-        _ => return operands,
-    };
-    operands[place..end].to_vec()
 }

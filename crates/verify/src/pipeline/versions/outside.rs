@@ -2,8 +2,9 @@
 
 use super::super::Failure;
 use super::super::accesses::Spans;
+use super::access::{Access, accesses_of};
 use super::path::{Path, Way, runs};
-use super::{Access, Checked, accesses_of, cover, may_diverge_in};
+use super::{Checked, cover, may_diverge_in};
 use async_locations::footprints::BufferKey;
 use async_locations::views::view_source;
 use async_mlir::ir::{Op, Value};
