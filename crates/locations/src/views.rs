@@ -19,7 +19,7 @@ use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{arith, builtin, llvm, memref, nvgpu};
 
-/// Operations that compute an address from that of their first operand, or hold one in another form.
+/// Operations that compute an address from that of their first operand, or hold one in another form, and don't say so by MLIR's interface.
 const ADDRESSES: &[&str] = &[
     arith::INDEX_CAST,
     builtin::UNREALIZED_CONVERSION_CAST,
@@ -27,6 +27,7 @@ const ADDRESSES: &[&str] = &[
     llvm::GETELEMENTPTR,
     llvm::INTTOPTR,
     memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
+    memref::TRANSPOSE,
     nvgpu::WARPGROUP_GENERATE_DESCRIPTOR,
 ];
 

@@ -53,6 +53,7 @@ mod to_nvgpu;
 mod transfers;
 mod transform;
 mod unawaited_reads;
+mod unknown_buffers;
 
 use self::annotations::{MAX_STAGES, check_places, is_annotated, remove};
 use self::expand::{Epilogue, Shape, ShortTrips};

@@ -22,6 +22,7 @@ pub mod order;
 mod plain;
 mod run;
 mod skeleton;
+mod versions;
 
 use async_locations::buffer_parts::bytes_of;
 use async_mlir::ir::{Definition, Op, Use, Value};
@@ -31,6 +32,7 @@ use number::Facts;
 use plain::Plain;
 use run::{Compared, Run};
 use rustc_hash::FxHashMap;
+pub use versions::Checked;
 
 /// A loop, and how it is to be executed.
 pub struct Schedule<'c> {
@@ -104,12 +106,14 @@ pub struct Versions<'c> {
 }
 
 impl<'c> Versions<'c> {
-    /// Checks that all versions are in their bytes, which may have become more since what was written was checked.
+    /// Checks that all versions are in their bytes, which may have become more since what was `written` in the place of a loop was checked.
+    /// Notes in `checked` that they have been.
     ///
     /// # Errors
     ///
     /// What allocates the bytes.
-    pub fn verify_room(&self) -> Result<(), Failure<'c>> {
+    pub fn verify_room(&self, written: &[Op<'c>], checked: &mut Checked<'c>) -> Result<(), Failure<'c>> {
+        checked.add(self, written);
         let owner = match self.storage.definition() {
             Definition::Result(op, _) => Some(op),
             Definition::Argument(block, _) => block.parent_op(),
@@ -146,13 +150,15 @@ pub struct Failure<'c> {
     pub first: Option<Op<'c>>,
 }
 
-/// Checks that a schedule keeps the order of accesses that may meet. The plain loop stands where it was.
+/// Checks that a schedule keeps the order of accesses that may meet, and that iterations may have the versions of buffers that it gives them. The
+/// plain loop stands where it was; versions in `checked` have been accepted before.
 ///
 /// # Errors
 ///
-/// The first access that is executed too early.
-pub fn verify_schedule<'c>(schedule: &Schedule<'c>) -> Result<(), Failure<'c>> {
-    accesses::check(schedule)
+/// The first access that is executed too early, or may read what another iteration has written.
+pub fn verify_schedule<'c>(schedule: &Schedule<'c>, checked: &Checked<'c>) -> Result<(), Failure<'c>> {
+    accesses::check(schedule)?;
+    versions::check(schedule, checked)
 }
 
 /// Checks that what was `written` does what the plain loop does.

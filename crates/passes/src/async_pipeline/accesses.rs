@@ -120,6 +120,7 @@ impl<'c> Accesses<'c> {
                 });
             }
         }
+        all.fence_unknown_buffers();
         all
     }
 

@@ -78,15 +78,16 @@ impl<'c> Plan<'c> {
         let slots = self.uses.slots(around, &constants);
         let schedule = verify.then(|| self.schedule());
         if let Some(schedule) = &schedule {
-            check_schedule(schedule)?;
+            check_schedule(schedule, &storage.checked)?;
         }
         let replaced = Replaced::of(around);
         let expanded = expand(&self.body, &self.rotating_values, slots, &constants, shape);
         spoil(&replaced.by(), around, change);
+        let ops = replaced.by();
         if let Some(schedule) = schedule {
             check_pipeline(&Written {
                 schedule,
-                ops: replaced.by(),
+                ops: ops.clone(),
                 uses: replaced.uses,
                 copies: expanded.copies.clone(),
                 kernel: expanded.kernel.map(|kernel| (kernel, expanded.carried.clone())),
@@ -97,7 +98,7 @@ impl<'c> Plan<'c> {
         }
         storage.make_bytes(&self.uses, &expanded.slots.made);
         if verify {
-            check_versions(self.uses.versions().values())?;
+            check_versions(self.uses.versions().values(), &ops, &mut storage.checked)?;
         }
         if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);

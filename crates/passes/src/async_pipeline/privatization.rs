@@ -8,13 +8,17 @@
 //! 2. Each write is always to the same bytes: its address does not depend on the iteration.
 //! 3. Nothing is written after it was read, unless as much was written at the same address before.
 //! 4. What the loop reads is not from before it, and nothing reads after it what it has written.
+//! 5. What a loop inside reads is written before that, not by a later iteration of that loop (`inner_loops`).
 //!
 //! A buffer of which nothing but loops inside have versions is privatizable: it is in each of those.
+
+mod inner_loops;
 
 use super::accesses::{Access, Buffer, footprint};
 use super::body::{Body, is_inside};
 use super::buffer_liveness::{BufferLiveness, covers};
 use super::storage::Storage;
+use crate::analysis::escape::is_captured;
 use crate::analysis::footprints::{Footprints, Mask};
 use crate::analysis::memory::{BufferOrigin, buffer_origin};
 use crate::analysis::uniformity::is_uniform;
@@ -51,7 +55,11 @@ impl<'c> Privatization<'_, 'c> {
         if accesses.all(|access| storage.is_own_version(buffer.base, access.memory)) {
             return Ok(());
         }
-        let Some(first) = buffer.accesses.first().filter(|_| buffer.is_local()) else {
+        let Some(first) = buffer
+            .accesses
+            .first()
+            .filter(|_| buffer.is_local() && !is_captured(buffer.base))
+        else {
             return Err(match buffer_origin(buffer.base) {
                 BufferOrigin::Dynamic => {
                     "it is in dynamic memory, where it is not known what is free; use memref.alloc, and \
@@ -80,6 +88,9 @@ impl<'c> Privatization<'_, 'c> {
             && !self.is_rewritten(&buffer.accesses[..=write], footprints)
         {
             return Err("the loop writes it after it has read it");
+        }
+        if !self.is_written_in_time(&buffer.accesses, footprints) {
+            return Err("a loop inside reads it, and may only write that in a later iteration");
         }
         self.check_outside(buffer, footprints)
     }
@@ -241,7 +252,12 @@ impl<'c> Privatization<'_, 'c> {
     }
 
     /// Returns true if the values of `work` are the same in all iterations.
-    fn is_invariant(&self, mut work: Vec<Value<'c>>) -> bool {
+    fn is_invariant(&self, work: Vec<Value<'c>>) -> bool {
+        self.is_invariant_in(work, &[])
+    }
+
+    /// The same, for those of some loops inside, too.
+    fn is_invariant_in(&self, mut work: Vec<Value<'c>>, loops: &[Op<'c>]) -> bool {
         let mut seen = FxHashSet::default();
         while let Some(value) = work.pop() {
             if !seen.insert(value) || !is_inside(self.body.around, value) {
@@ -256,18 +272,15 @@ impl<'c> Privatization<'_, 'c> {
                     work.extend(op.operands().take(3));
                     work.extend(carried(op, number));
                 }
-                Definition::Argument(block, number) if number > 0 && block != self.body.block => {
-                    let Some(around) = block.parent_op().filter(|op| op.is(scf::FOR)) else {
-                        return false;
-                    };
-                    work.extend(carried(around, number - 1));
-                }
                 // The variable of a loop inside has the same values each time, if its bounds are the same.
-                Definition::Argument(block, 0) if block != self.body.block => {
-                    let Some(around) = block.parent_op().filter(|op| op.is(scf::FOR)) else {
+                Definition::Argument(block, number) if block != self.body.block => {
+                    let is_meant = |op: &Op<'c>| op.is(scf::FOR) && !loops.contains(op);
+                    let Some(around) = block.parent_op().filter(is_meant) else {
                         return false;
                     };
                     work.extend(around.operands().take(3));
+                    let number = number.checked_sub(1);
+                    work.extend(number.into_iter().flat_map(|number| carried(around, number)));
                 }
                 _ => return false,
             }
@@ -322,8 +335,14 @@ fn address<'c>(op: Op<'c>, memory: Value<'c>) -> Vec<Value<'c>> {
     if is_destination {
         // Its other operands say what is written.
         let rank = memref_shape(memory.ty()).map_or(0, |shape| shape.sizes.len());
-        let after = op.operands().skip_while(|operand| *operand != memory);
-        return after.take(1 + rank).collect();
+        let operands: Vec<Value> = op.operands().collect();
+        // It may be what is read, too, which comes first.
+        let place = operands.iter().rposition(|operand| *operand == memory);
+        return operands
+            .into_iter()
+            .skip(place.unwrap_or(0))
+            .take(1 + rank)
+            .collect();
     }
     let stores = matches!(
         op.name(),

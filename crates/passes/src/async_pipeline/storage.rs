@@ -17,7 +17,7 @@ use async_mlir::names::{attr, memref, scf};
 use async_mlir::nvgpu::tensor_map;
 use async_mlir::pass::PassError;
 use async_mlir::types::{bit_width, memory_space, memref_layout, memref_shape, symbol};
-use async_verify::pipeline::Versions;
+use async_verify::pipeline::{Checked, Versions};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many bytes of each buffer the loops inside of a loop have versions in.
@@ -29,6 +29,8 @@ pub(super) struct Storage<'c> {
     /// Buffers that have become bytes, each with what stands for its first version, if anything uses that.
     first: FxHashMap<Value<'c>, Option<Value<'c>>>,
     inner: FxHashMap<Op<'c>, Inner<'c>>,
+    /// What the check of what was written has accepted of them.
+    pub checked: Checked<'c>,
 }
 
 /// Which versions the operations of a loop access.

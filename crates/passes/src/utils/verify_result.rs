@@ -145,20 +145,25 @@ pub(crate) fn check_pipeline<'c>(written: &pipeline::Written<'c>) -> Result<(), 
     pipeline::verify(written).map_err(pipeline_error)
 }
 
-/// Checks that a schedule keeps the order of accesses that may meet.
-pub(crate) fn check_schedule<'c>(schedule: &pipeline::Schedule<'c>) -> Result<(), PassError<'c>> {
-    pipeline::verify_schedule(schedule).map_err(pipeline_error)
+/// Checks that a schedule keeps the order of accesses that may meet, and that iterations may have versions of buffers.
+pub(crate) fn check_schedule<'c>(
+    schedule: &pipeline::Schedule<'c>,
+    checked: &pipeline::Checked<'c>,
+) -> Result<(), PassError<'c>> {
+    pipeline::verify_schedule(schedule, checked).map_err(pipeline_error)
 }
 
-/// Checks that there is room for versions of buffers.
+/// Checks that there is room for versions of buffers that `written` code uses.
 pub(crate) fn check_versions<'c, 'v>(
     mut versions: impl Iterator<Item = &'v pipeline::Versions<'c>>,
+    written: &[Op<'c>],
+    checked: &mut pipeline::Checked<'c>,
 ) -> Result<(), PassError<'c>>
 where
     'c: 'v,
 {
     versions
-        .try_for_each(pipeline::Versions::verify_room)
+        .try_for_each(|versions| versions.verify_room(written, checked))
         .map_err(pipeline_error)
 }
 

@@ -5,6 +5,7 @@ use super::{Failure, Schedule};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
+use async_locations::alias::{Origin, Root};
 use async_locations::footprints::{BufferKey, Footprints, Mask};
 use async_locations::memory::{self, Effect, Effects, effects, is_descriptor, orders_accesses};
 use async_locations::views::{base, view_source};
@@ -12,7 +13,7 @@ use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::block_size;
 use async_mlir::ir::{Block, Op, Use, Value};
 use async_mlir::names::scf;
-use async_overlap::{LoopId, Span};
+use async_overlap::{Footprint, LoopId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Of a buffer with more accesses, none is looked at.
@@ -40,6 +41,7 @@ pub(super) fn check<'c>(schedule: &Schedule<'c>) -> Result<(), Failure<'c>> {
     for &(op, stage) in &schedule.statements {
         reader.read(op, stage);
     }
+    reader.fence_unknown();
     let trips = constant_trip_count(schedule.plain).and_then(|trips| i64::try_from(trips).ok());
     let mut spans = Spans::of(schedule.plain);
     for mut accesses in std::mem::take(&mut reader.buffers) {
@@ -48,7 +50,10 @@ pub(super) fn check<'c>(schedule: &Schedule<'c>) -> Result<(), Failure<'c>> {
         }
         accesses.sort_by_key(|located| located.access.place);
         let plain: Vec<Access> = accesses.iter().map(|located| located.access.clone()).collect();
-        let meets = |i: usize, j: usize, distance: u32| spans.may_meet(&accesses[i], &accesses[j], distance);
+        let meets = |i: usize, j: usize, distance: u32| {
+            let located = |number: usize| (accesses[number].op, accesses[number].effect);
+            spans.may_meet(located(i), located(j), distance)
+        };
         if let Some(found) = violation(&plain, trips, meets) {
             return too_early(accesses[found.second].op, accesses[found.first].op);
         }
@@ -74,47 +79,58 @@ fn too_early<'c>(op: Op<'c>, first: Op<'c>) -> Result<(), Failure<'c>> {
 }
 
 /// Where accesses are, worked out where it matters.
-struct Spans<'c> {
+pub(super) struct Spans<'c> {
     footprints: Footprints<'c>,
     threads: Mask,
+    /// The loops that are numbered, the first of which is the plain one.
+    pub loops: Vec<Op<'c>>,
     trips: Vec<Option<u64>>,
     known: FxHashMap<(Op<'c>, Value<'c>), Option<Span>>,
 }
 
 impl<'c> Spans<'c> {
-    fn of(around: Op<'c>) -> Self {
+    /// For what is in `around`, an `scf.for`.
+    pub fn of(around: Op<'c>) -> Self {
         let function = around.ancestors().find(|op| op.is_function()).unwrap_or(around);
         let mut footprints = Footprints::new(function);
         let threads = block_size(function).and_then(|_| footprints.values.num_threads());
-        let mut trips = Vec::new();
-        let loops = around.self_and_nested().into_iter().filter(|op| op.is(scf::FOR));
-        for (number, op) in loops.enumerate() {
-            footprints.values.add_loop(op, LoopId(number));
-            trips.push(constant_trip_count(op));
+        let loops = around.self_and_nested().into_iter();
+        let loops: Vec<Op> = loops.filter(|op| op.is(scf::FOR)).collect();
+        for (number, op) in loops.iter().enumerate() {
+            footprints.values.add_loop(*op, LoopId(number));
         }
         Self {
             footprints,
             threads: threads.map(|threads| vec![true; threads as usize].into()),
-            trips,
+            trips: loops.iter().map(|op| constant_trip_count(*op)).collect(),
+            loops,
             known: FxHashMap::default(),
         }
     }
 
-    fn span(&mut self, located: &Located<'c>) -> Option<Span> {
-        let Located { op, effect, .. } = located;
-        if let Some(known) = self.known.get(&(*op, effect.memory)) {
+    /// What `op` touches, as `effect` says.
+    pub fn footprint(&mut self, op: Op<'c>, effect: Effect<'c>) -> Option<Footprint> {
+        let buffer = self.footprints.buffer(effect.memory)?;
+        Some(self.footprints.of(op, effect, buffer, &self.threads))
+    }
+
+    fn span(&mut self, (op, effect): (Op<'c>, Effect<'c>)) -> Option<Span> {
+        if let Some(known) = self.known.get(&(op, effect.memory)) {
             return known.clone();
         }
-        let buffer = self.footprints.buffer(effect.memory);
-        let span = buffer.and_then(|buffer| {
-            let footprint = self.footprints.of(*op, *effect, buffer, &self.threads);
-            Span::of(&footprint, &self.trips)
-        });
-        self.known.insert((*op, effect.memory), span.clone());
+        let footprint = self.footprint(op, effect);
+        let span = footprint.and_then(|footprint| Span::of(&footprint, &self.trips));
+        self.known.insert((op, effect.memory), span.clone());
         span
     }
 
-    fn may_meet(&mut self, first: &Located<'c>, second: &Located<'c>, distance: u32) -> bool {
+    /// Whether two accesses may meet, the second one so many iterations later.
+    pub fn may_meet(
+        &mut self,
+        first: (Op<'c>, Effect<'c>),
+        second: (Op<'c>, Effect<'c>),
+        distance: u32,
+    ) -> bool {
         match (self.span(first), self.span(second)) {
             (Some(a), Some(b)) => a.may_meet(&b, distance),
             _ => true,
@@ -135,7 +151,7 @@ struct Reader<'a, 'c> {
 }
 
 /// `scf.if`s around an operation: conditions, and whether they have to be true.
-type Conditions<'c> = Vec<(Value<'c>, bool)>;
+pub(super) type Conditions<'c> = Vec<(Value<'c>, bool)>;
 
 impl<'a, 'c> Reader<'a, 'c> {
     fn new(schedule: &'a Schedule<'c>) -> Self {
@@ -196,6 +212,26 @@ impl<'a, 'c> Reader<'a, 'c> {
                     self.buffers.push(Vec::new());
                 }
                 self.buffers[number].push(Located { access, op, effect });
+            }
+        }
+    }
+
+    /// Takes accesses to a buffer that is not known for what may access anything, if they may meet those to another one.
+    fn fence_unknown(&mut self) {
+        let about = |accesses: &Vec<Located<'c>>| {
+            let root = Root::of(accesses[0].effect.memory);
+            (root, accesses.iter().any(|located| located.access.writes))
+        };
+        let all: Vec<(Root, bool)> = self.buffers.iter().map(about).collect();
+        for (number, (root, written)) in all.iter().enumerate() {
+            let meets = |(other, (other_root, other_written)): (usize, &(Root<'c>, bool))| {
+                other != number && (*written || *other_written) && root.may_alias(*other_root)
+            };
+            if matches!(root.origin, Origin::Unknown(_)) && all.iter().enumerate().any(meets) {
+                let accesses = self.buffers[number].iter();
+                self.fenced.extend(
+                    accesses.map(|located| (located.access.place, located.access.when, true, located.op)),
+                );
             }
         }
     }
