@@ -55,15 +55,73 @@ static std::optional<APInt> getLongDistance(scf::ForOp loop) {
   return isLong ? std::optional(distance) : std::nullopt;
 }
 
+template <typename From, typename To>
 static void call(AsyncOptEdgeCallback callback, void *userData, intptr_t target,
-                 bool possible, ValueRange from, ValueRange to) {
-  size_t n = std::min(from.size(), to.size());
+                 bool possible, From from, To to) {
   SmallVector<MlirValue> fromValues, toValues;
-  for (size_t i = 0; i < n; ++i) {
-    fromValues.push_back(wrap(from[i]));
-    toValues.push_back(wrap(to[i]));
+  for (auto [fromValue, toValue] : llvm::zip(from, to)) {
+    fromValues.push_back(wrap(Value(fromValue)));
+    toValues.push_back(wrap(Value(toValue)));
   }
-  callback(target, possible, n, fromValues.data(), toValues.data(), userData);
+  callback(target, possible, fromValues.size(), fromValues.data(),
+           toValues.data(), userData);
+}
+
+/// Returns true if nothing can be known of how often `loop` runs, since its
+/// bound is neither constant nor the sum of something: most loops, of which the
+/// interfaces take long to say the same.
+static bool isOfUnknownTripCount(scf::ForOp loop) {
+  Operation *bound = loop.getUpperBound().getDefiningOp();
+  bool isKnown = bound && (bound->hasTrait<OpTrait::ConstantLike>() ||
+                           isa<arith::AddIOp>(bound));
+  return !isKnown && loop.getUpperBound() != loop.getLowerBound();
+}
+
+/// Calls `callback` for the edges of a loop that may run any number of times,
+/// from before its body or from the end of it, which hand `values` on.
+static void callOfLoop(AsyncOptEdgeCallback callback, void *userData,
+                       scf::ForOp loop, OperandRange values) {
+  call(callback, userData, 0, /*possible=*/true, values,
+       loop.getRegionIterArgs());
+  call(callback, userData, -1, /*possible=*/true, values, loop.getResults());
+}
+
+/// Calls `callback` for the edges on which `op` is entered, and returns true,
+/// if it is of the most frequent kinds and no constant rules one out.
+static bool callOfUsualEntry(AsyncOptEdgeCallback callback, void *userData,
+                             Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    if (!isOfUnknownTripCount(loop))
+      return false;
+    callOfLoop(callback, userData, loop, loop.getInitArgs());
+    return true;
+  }
+  auto branch = dyn_cast<scf::IfOp>(op);
+  if (!branch || matchPattern(branch.getCondition(), m_Constant()))
+    return false;
+  ValueRange none;
+  call(callback, userData, 0, /*possible=*/true, none, none);
+  call(callback, userData, branch.getElseRegion().empty() ? -1 : 1,
+       /*possible=*/true, none, none);
+  return true;
+}
+
+/// The same for the edges that leave `terminator`.
+static bool callOfUsualExit(AsyncOptEdgeCallback callback, void *userData,
+                            Operation *terminator) {
+  auto yield = dyn_cast<scf::YieldOp>(terminator);
+  if (!yield)
+    return false;
+  if (auto branch = dyn_cast<scf::IfOp>(yield->getParentOp())) {
+    call(callback, userData, -1, /*possible=*/true, yield.getResults(),
+         branch.getResults());
+    return true;
+  }
+  auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
+  if (!loop || !isOfUnknownTripCount(loop))
+    return false;
+  callOfLoop(callback, userData, loop, yield.getResults());
+  return true;
 }
 
 static intptr_t getTarget(RegionSuccessor successor) {
@@ -81,6 +139,8 @@ static bool contains(ArrayRef<RegionSuccessor> successors,
 
 bool asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
                           void *userData) {
+  if (callOfUsualEntry(callback, userData, unwrap(op)))
+    return true;
   auto branch = dyn_cast<RegionBranchOpInterface>(unwrap(op));
   if (!branch)
     return false;
@@ -111,6 +171,8 @@ bool asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
 
 bool asyncOptForEachRegionExit(MlirOperation terminator,
                                AsyncOptEdgeCallback callback, void *userData) {
+  if (callOfUsualExit(callback, userData, unwrap(terminator)))
+    return true;
   auto branch = dyn_cast<RegionBranchTerminatorOpInterface>(unwrap(terminator));
   // A func.return has the interface, too.
   if (!branch || !isa<RegionBranchOpInterface>(branch->getParentOp()))
@@ -192,16 +254,6 @@ void asyncOptBranchAppend(MlirOperation terminator, intptr_t index,
 /// The bound or step of a loop that has one of them, null otherwise.
 static OpFoldResult getOnly(std::optional<SmallVector<OpFoldResult>> values) {
   return values && values->size() == 1 ? values->front() : OpFoldResult();
-}
-
-/// Returns true if nothing can be known of how often `loop` runs, since its
-/// bound is neither constant nor the sum of something: most loops, of which the
-/// interface takes long to say the same.
-static bool isOfUnknownTripCount(scf::ForOp loop) {
-  Operation *bound = loop.getUpperBound().getDefiningOp();
-  bool isKnown = bound && (bound->hasTrait<OpTrait::ConstantLike>() ||
-                           isa<arith::AddIOp>(bound));
-  return !isKnown && loop.getUpperBound() != loop.getLowerBound();
 }
 
 /// How often `loop` runs, from the interface's answer or from its bounds.

@@ -66,7 +66,7 @@ impl<'a> Steps<'a> {
         let state = State::new(code, &Certificate::default());
         Self {
             code,
-            live: Liveness::new(code),
+            live: Liveness::of_tokens(code, state.num_tokens()),
             fifos: state.num_fifos(),
             state,
         }

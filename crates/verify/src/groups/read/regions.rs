@@ -1,7 +1,7 @@
 //! Reads control flow: the regions of operations, and the edges between blocks.
 
 use super::Reader;
-use crate::groups::code::{BlockId, Edge, EdgeKind, Instr, Loop, Span, Token};
+use crate::groups::code::{BlockId, Edge, EdgeKind, Instr, Loop, Span};
 use async_mlir::control_flow::{
     self, EdgeTarget, branch_edges, constant_trip_count, entry_edges, region_exit_edges,
 };
@@ -103,6 +103,10 @@ impl<'c> Reader<'_, 'c> {
             self.start = start;
             return at;
         }
+        if self.merge_arms(at, after, &mark) {
+            self.start = start;
+            return at;
+        }
         self.start = self.code.instrs.len();
         after
     }
@@ -158,46 +162,60 @@ impl<'c> Reader<'_, 'c> {
             if !is_taken(kind) {
                 continue;
             }
+            let to = inside.and_then(|block| flow.id(block)).or(flow.after);
+            let params = to.map_or(0, |to| self.code.blocks[to.0 as usize].params.range().len());
             let args = match inside {
-                Some(block) => self.bound(&edge.bindings, block.args()),
-                None => self.bound(&edge.bindings, flow.op.results()),
+                _ if params == 0 => Span::default(),
+                Some(block) => self.bound(&edge.bindings, params, block.args()),
+                None => self.bound(&edge.bindings, params, flow.op.results()),
             };
-            self.code.edges.push(Edge {
-                kind,
-                to: inside.and_then(|block| flow.id(block)).or(flow.after),
-                args,
-            });
+            self.code.edges.push(Edge { kind, to, args });
         }
     }
 
-    /// What `bindings` of an edge from the current block bind to those of `targets` that are tokens.
+    /// What `bindings` of an edge from the current block bind to those of `targets` that are tokens, of which there are so many.
     fn bound(
         &mut self,
         bindings: &[(Value<'c>, Value<'c>)],
+        tokens: usize,
         targets: impl Iterator<Item = Value<'c>>,
     ) -> Span {
-        let start = self.code.tokens.len();
+        let (start, vocabulary) = (self.code.tokens.len(), self.vocabulary);
         // An edge binds values in the order of what it binds them to.
-        let mut bindings = bindings.iter();
-        for target in targets {
-            if self.is_token(target) {
-                let bound = bindings.find(|(_, to)| *to == target);
-                let from = bound.map(|(from, _)| *from).filter(|from| self.is_token(*from));
-                let token = match from {
-                    Some(from) => self.token(from),
-                    None => self.complete_token(),
-                };
-                self.code.tokens.push(token);
+        let mut bindings = bindings.iter().filter(|(_, to)| vocabulary.is_token(*to));
+        if bindings.clone().count() == tokens {
+            for &(from, _) in bindings {
+                self.bind(Some(from));
             }
+            return Span::since(start, &self.code.tokens);
+        }
+        for target in targets.filter(|target| vocabulary.is_token(*target)) {
+            let bound = bindings.find(|(_, to)| *to == target);
+            self.bind(bound.map(|(from, _)| *from));
         }
         Span::since(start, &self.code.tokens)
     }
 
-    /// A token that nothing known is bound to: what escapes to where it can't be followed is complete by then.
-    fn complete_token(&mut self) -> Token {
-        let token = self.new_token();
-        self.code.instrs.push(Instr::Join(token, Span::default()));
-        token
+    /// What an edge binds of which nothing is known but where it leads.
+    fn bound_to_anything(&mut self, targets: impl Iterator<Item = Value<'c>>) -> Span {
+        let (start, vocabulary) = (self.code.tokens.len(), self.vocabulary);
+        for _ in targets.filter(|target| vocabulary.is_token(*target)) {
+            self.bind(None);
+        }
+        Span::since(start, &self.code.tokens)
+    }
+
+    /// Binds `value` to a token that comes next. What is no token, or escapes to where it can't be followed, is complete by then.
+    fn bind(&mut self, value: Option<Value<'c>>) {
+        let token = match value.filter(|value| self.is_token(*value)) {
+            Some(value) => self.token(value),
+            None => {
+                let token = self.new_token();
+                self.code.instrs.push(Instr::Join(token, Span::default()));
+                token
+            }
+        };
+        self.code.tokens.push(token);
     }
 
     /// Adds edges from the current block to every region of `flow` and after it.
@@ -205,7 +223,7 @@ impl<'c> Reader<'_, 'c> {
         for to in flow.op.regions().filter_map(ir::Region::first) {
             self.add_blind_edge(to, flow);
         }
-        let args = self.bound(&[], flow.op.results());
+        let args = self.bound_to_anything(flow.op.results());
         self.code.edges.push(Edge {
             kind: EdgeKind::Plain,
             to: flow.after,
@@ -216,7 +234,7 @@ impl<'c> Reader<'_, 'c> {
     /// Adds an edge of which nothing is known but where it leads.
     fn add_blind_edge(&mut self, to: ir::Block<'c>, flow: &Flow<'c>) {
         let Some(id) = flow.id(to) else { return };
-        let args = self.bound(&[], to.args());
+        let args = self.bound_to_anything(to.args());
         self.code.edges.push(Edge {
             kind: EdgeKind::Plain,
             to: Some(id),
