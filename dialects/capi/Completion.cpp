@@ -176,9 +176,14 @@ intptr_t asyncOptGroupOpFinderFind(AsyncOptGroupOpFinder finder,
   auto *known = static_cast<GroupOpFinder *>(finder.ptr);
   intptr_t n = 0;
   Operation *op = ::unwrap(first);
-  for (; op && n < size; op = op->getNextNode())
+  while (op && n < size) {
+    Operation *after = op->getNextNode();
+    // It is on its way from memory while this one is looked at.
+    __builtin_prefetch(after);
     if (known->find(op, ops[n]))
       ++n;
+    op = after;
+  }
   *next = wrap(op);
   return n;
 }

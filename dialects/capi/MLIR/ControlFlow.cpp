@@ -71,14 +71,30 @@ static void call(AsyncOptEdgeCallback callback, void *userData, intptr_t target,
 /// bound is neither constant nor the sum of something: most loops, of which the
 /// interfaces take long to say the same.
 static bool isOfUnknownTripCount(scf::ForOp loop) {
-  Operation *bound = loop.getUpperBound().getDefiningOp();
+  // Its own accessors count operands first.
+  Value lower = loop->getOperand(0), upper = loop->getOperand(1);
+  Operation *bound = upper.getDefiningOp();
   bool isKnown = bound && (bound->hasTrait<OpTrait::ConstantLike>() ||
                            isa<arith::AddIOp>(bound));
-  return !isKnown && loop.getUpperBound() != loop.getLowerBound();
+  return !isKnown && upper != lower;
 }
 
-/// Calls `callback` for the edges of a loop that may run any number of times,
-/// from before its body or from the end of it, which hand `values` on.
+static AsyncOptSimpleFlow getSimpleFlow(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return isOfUnknownTripCount(loop) ? ASYNC_OPT_SIMPLE_FLOW_LOOP
+                                      : ASYNC_OPT_SIMPLE_FLOW_NONE;
+  auto branch = dyn_cast<scf::IfOp>(op);
+  return branch && !matchPattern(branch.getCondition(), m_Constant())
+             ? ASYNC_OPT_SIMPLE_FLOW_BRANCH
+             : ASYNC_OPT_SIMPLE_FLOW_NONE;
+}
+
+AsyncOptSimpleFlow asyncOptGetSimpleFlow(MlirOperation op) {
+  return getSimpleFlow(unwrap(op));
+}
+
+/// Calls `callback` for the edges of a loop from before its body or from the
+/// end of it, which hand `values` on.
 static void callOfLoop(AsyncOptEdgeCallback callback, void *userData,
                        scf::ForOp loop, OperandRange values) {
   call(callback, userData, 0, /*possible=*/true, values,
@@ -87,41 +103,38 @@ static void callOfLoop(AsyncOptEdgeCallback callback, void *userData,
 }
 
 /// Calls `callback` for the edges on which `op` is entered, and returns true,
-/// if it is of the most frequent kinds and no constant rules one out.
-static bool callOfUsualEntry(AsyncOptEdgeCallback callback, void *userData,
-                             Operation *op) {
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    if (!isOfUnknownTripCount(loop))
-      return false;
+/// if its control flow is simple.
+static bool callOfSimpleEntry(AsyncOptEdgeCallback callback, void *userData,
+                              Operation *op) {
+  AsyncOptSimpleFlow flow = getSimpleFlow(op);
+  if (flow == ASYNC_OPT_SIMPLE_FLOW_LOOP) {
+    auto loop = cast<scf::ForOp>(op);
     callOfLoop(callback, userData, loop, loop.getInitArgs());
-    return true;
   }
-  auto branch = dyn_cast<scf::IfOp>(op);
-  if (!branch || matchPattern(branch.getCondition(), m_Constant()))
-    return false;
-  ValueRange none;
-  call(callback, userData, 0, /*possible=*/true, none, none);
-  call(callback, userData, branch.getElseRegion().empty() ? -1 : 1,
-       /*possible=*/true, none, none);
-  return true;
+  if (flow == ASYNC_OPT_SIMPLE_FLOW_BRANCH) {
+    bool hasElse = !cast<scf::IfOp>(op).getElseRegion().empty();
+    ValueRange none;
+    call(callback, userData, 0, /*possible=*/true, none, none);
+    call(callback, userData, hasElse ? 1 : -1, /*possible=*/true, none, none);
+  }
+  return flow != ASYNC_OPT_SIMPLE_FLOW_NONE;
 }
 
 /// The same for the edges that leave `terminator`.
-static bool callOfUsualExit(AsyncOptEdgeCallback callback, void *userData,
-                            Operation *terminator) {
+static bool callOfSimpleExit(AsyncOptEdgeCallback callback, void *userData,
+                             Operation *terminator) {
   auto yield = dyn_cast<scf::YieldOp>(terminator);
   if (!yield)
     return false;
-  if (auto branch = dyn_cast<scf::IfOp>(yield->getParentOp())) {
+  Operation *parent = yield->getParentOp();
+  AsyncOptSimpleFlow flow = getSimpleFlow(parent);
+  if (flow == ASYNC_OPT_SIMPLE_FLOW_LOOP)
+    callOfLoop(callback, userData, cast<scf::ForOp>(parent),
+               yield.getResults());
+  if (flow == ASYNC_OPT_SIMPLE_FLOW_BRANCH)
     call(callback, userData, -1, /*possible=*/true, yield.getResults(),
-         branch.getResults());
-    return true;
-  }
-  auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
-  if (!loop || !isOfUnknownTripCount(loop))
-    return false;
-  callOfLoop(callback, userData, loop, yield.getResults());
-  return true;
+         parent->getResults());
+  return flow != ASYNC_OPT_SIMPLE_FLOW_NONE;
 }
 
 static intptr_t getTarget(RegionSuccessor successor) {
@@ -139,7 +152,7 @@ static bool contains(ArrayRef<RegionSuccessor> successors,
 
 bool asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
                           void *userData) {
-  if (callOfUsualEntry(callback, userData, unwrap(op)))
+  if (callOfSimpleEntry(callback, userData, unwrap(op)))
     return true;
   auto branch = dyn_cast<RegionBranchOpInterface>(unwrap(op));
   if (!branch)
@@ -171,7 +184,7 @@ bool asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
 
 bool asyncOptForEachRegionExit(MlirOperation terminator,
                                AsyncOptEdgeCallback callback, void *userData) {
-  if (callOfUsualExit(callback, userData, unwrap(terminator)))
+  if (callOfSimpleExit(callback, userData, unwrap(terminator)))
     return true;
   auto branch = dyn_cast<RegionBranchTerminatorOpInterface>(unwrap(terminator));
   // A func.return has the interface, too.

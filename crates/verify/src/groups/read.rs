@@ -17,7 +17,6 @@ use async_dialects::completion::{Group, GroupEffect, GroupOp, GroupOpFinder, Gro
 use async_mlir::control_flow::selected_values;
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
-use async_mlir::names::nvgpu;
 use regions::Flow;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::iter::successors;
@@ -121,7 +120,7 @@ pub enum WaitRole {
 pub struct Vocabulary<'a, 'c> {
     /// The type of tokens.
     pub token: Type<'c>,
-    /// What a `nvgpu.device_async_wait` is.
+    /// What a wait is; of those that name no tokens, a [`WaitRole::Wait`].
     pub role: &'a dyn Fn(Op<'c>) -> WaitRole,
 }
 
@@ -425,7 +424,7 @@ impl<'a, 'c> Reader<'a, 'c> {
 
     /// Reads an operation of a queue.
     fn group_op(&mut self, op: Op<'c>, group: &Group<'c>) {
-        let role = if group.effect == GroupEffect::Wait && op.is(nvgpu::DEVICE_ASYNC_WAIT) {
+        let role = if group.effect == GroupEffect::Wait {
             (self.vocabulary.role)(op)
         } else {
             WaitRole::Wait

@@ -3,7 +3,8 @@
 use super::Reader;
 use crate::groups::code::{BlockId, Edge, EdgeKind, Instr, Loop, Span};
 use async_mlir::control_flow::{
-    self, EdgeTarget, branch_edges, constant_trip_count, entry_edges, region_exit_edges,
+    self, EdgeTarget, SimpleFlow, branch_edges, constant_trip_count, entry_edges, region_exit_edges,
+    simple_flow,
 };
 use async_mlir::ir::{self, Op, Value};
 use async_mlir::names::{gpu, scf};
@@ -13,7 +14,9 @@ use smallvec::SmallVec;
 /// The regions of an operation.
 pub(super) struct Flow<'c> {
     pub op: Op<'c>,
-    /// True if it is known how control flows through them.
+    /// How control flows through them, if that is simple.
+    simple: Option<SimpleFlow>,
+    /// True if it is known from edges how control flows through them.
     is_known: bool,
     is_function: bool,
     /// The loop that it is, if its trip count is constant.
@@ -35,16 +38,17 @@ impl<'c> Flow<'c> {
     pub fn of_function(function: Op<'c>) -> Self {
         Self {
             is_function: true,
-            ..Self::new(function, false, None)
+            ..Self::new(function)
         }
     }
 
-    fn new(op: Op<'c>, is_known: bool, counted: Option<Loop>) -> Self {
+    fn new(op: Op<'c>) -> Self {
         Self {
             op,
-            is_known,
+            simple: None,
+            is_known: false,
             is_function: false,
-            counted,
+            counted: None,
             after: None,
             blocks: SmallVec::new(),
             first: 0,
@@ -68,31 +72,19 @@ impl<'c> Reader<'_, 'c> {
     /// Reads an operation with regions, which comes next in block `at`; returns the block that goes on after it.
     pub(super) fn region_op(&mut self, op: Op<'c>, at: BlockId) -> BlockId {
         let mark = self.mark();
-        let some_threads = matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0);
-        let entries = entry_edges(op).filter(|_| !some_threads);
-        let trip = entries.as_ref().and_then(|_| constant_trip_count(op));
-        let counted = trip.map(|trip| {
-            self.code.trips.push(trip);
-            Loop(u32::try_from(self.code.trips.len() - 1).unwrap_or(u32::MAX))
-        });
         let params = self.list(op.results());
         let after = self.new_block(params);
         let mut flow = Flow {
             after: Some(after),
-            ..Flow::new(op, entries.is_some(), counted)
+            simple: simple_flow(op),
+            ..Flow::new(op)
         };
         self.add_blocks(&mut flow);
         let first_edge = self.code.edges.len();
-        match &entries {
-            // A loop of constant trip count is entered, or passed over.
-            Some(entries) => self.add_edges(
-                entries,
-                |i| op.region(i).first(),
-                &flow,
-                false,
-                |kind| trip.is_none_or(|trip| (kind == EdgeKind::Plain) == (trip == 0)),
-            ),
-            None => self.add_edges_anywhere(&flow),
+        match flow.simple {
+            Some(SimpleFlow::Loop) => self.add_edges_of_loop(op, &flow),
+            Some(SimpleFlow::Branch) => self.add_edges_to_arms(&flow),
+            None => self.add_entries(&mut flow),
         }
         let start = self.start;
         self.end_block(at, first_edge);
@@ -111,6 +103,46 @@ impl<'c> Reader<'_, 'c> {
         after
     }
 
+    /// Adds the edges on which the operation of `flow` is entered, and says what is known of it.
+    fn add_entries(&mut self, flow: &mut Flow<'c>) {
+        let op = flow.op;
+        let some_threads = matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0);
+        let Some(entries) = entry_edges(op).filter(|_| !some_threads) else {
+            return self.add_edges_anywhere(flow);
+        };
+        flow.is_known = true;
+        let trip = constant_trip_count(op);
+        flow.counted = trip.map(|trip| {
+            self.code.trips.push(trip);
+            Loop(u32::try_from(self.code.trips.len() - 1).unwrap_or(u32::MAX))
+        });
+        // A loop of constant trip count is entered, or passed over.
+        let is_taken = |kind| trip.is_none_or(|trip| (kind == EdgeKind::Plain) == (trip == 0));
+        self.add_edges(&entries, |i| op.region(i).first(), flow, false, is_taken);
+    }
+
+    /// Adds the edges of a loop from the current block, where `from` hands its tokens on: the loop itself, or the terminator.
+    fn add_edges_of_loop(&mut self, from: Op<'c>, flow: &Flow<'c>) {
+        let args = self.list(from.operands());
+        self.add_plain_edge(Some(BlockId(flow.first)), args);
+        self.add_plain_edge(flow.after, args);
+    }
+
+    /// Adds the edges to the arms of a branch; without a second arm, it may be passed over.
+    fn add_edges_to_arms(&mut self, flow: &Flow<'c>) {
+        for (arm, _) in (flow.first..).zip(&flow.blocks) {
+            self.add_plain_edge(Some(BlockId(arm)), Span::default());
+        }
+        if flow.blocks.len() == 1 {
+            self.add_plain_edge(flow.after, Span::default());
+        }
+    }
+
+    fn add_plain_edge(&mut self, to: Option<BlockId>, args: Span) {
+        let kind = EdgeKind::Plain;
+        self.code.edges.push(Edge { kind, to, args });
+    }
+
     /// Adds the edges on which control may leave the current block, which ends with this terminator.
     pub(super) fn add_exits(&mut self, terminator: Option<Op<'c>>, flow: &Flow<'c>) {
         let Some(terminator) = terminator else {
@@ -125,11 +157,15 @@ impl<'c> Reader<'_, 'c> {
             return;
         }
         if flow.is_function {
-            return self.code.edges.push(Edge {
-                kind: EdgeKind::Plain,
-                to: None,
-                args: Span::default(),
-            });
+            return self.add_plain_edge(None, Span::default());
+        }
+        match flow.simple {
+            Some(SimpleFlow::Loop) => return self.add_edges_of_loop(terminator, flow),
+            Some(SimpleFlow::Branch) => {
+                let args = self.list(terminator.operands());
+                return self.add_plain_edge(flow.after, args);
+            }
+            None => {}
         }
         let known = flow.is_known.then(|| region_exit_edges(terminator)).flatten();
         match known {
@@ -224,21 +260,13 @@ impl<'c> Reader<'_, 'c> {
             self.add_blind_edge(to, flow);
         }
         let args = self.bound_to_anything(flow.op.results());
-        self.code.edges.push(Edge {
-            kind: EdgeKind::Plain,
-            to: flow.after,
-            args,
-        });
+        self.add_plain_edge(flow.after, args);
     }
 
     /// Adds an edge of which nothing is known but where it leads.
     fn add_blind_edge(&mut self, to: ir::Block<'c>, flow: &Flow<'c>) {
         let Some(id) = flow.id(to) else { return };
         let args = self.bound_to_anything(to.args());
-        self.code.edges.push(Edge {
-            kind: EdgeKind::Plain,
-            to: Some(id),
-            args,
-        });
+        self.add_plain_edge(Some(id), args);
     }
 }
