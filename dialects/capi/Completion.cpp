@@ -7,10 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncOpt-c/Completion.h"
+#include "async/Async.h"
 #include "async/AsyncInterfaces.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+
+#include <array>
 
 using namespace mlir;
 using namespace async_opt::async;
@@ -77,31 +80,109 @@ bool asyncOptOperationGetCompletion(MlirOperation op,
   return true;
 }
 
-intptr_t asyncOptFindGroupOps(MlirOperation first, MlirType token,
-                              intptr_t size, AsyncOptGroupOp *ops,
-                              MlirOperation *next) {
-  auto isToken = [token = ::unwrap(token)](Type type) { return type == token; };
+namespace {
+
+/// What all operations of a name have in common.
+struct NameInfo {
+  /// Null if there is no such name.
+  const void *name = nullptr;
+  /// Null if the operations take no part in asynchronous completion.
+  const AsyncCompletionOpInterface::Concept *completion = nullptr;
+  AsyncOptTokenOp tokenOp = ASYNC_OPT_TOKEN_OP_OTHER;
+  bool mayBeTerminator = false;
+};
+
+/// Finds operations, with a small table of what their names say: to ask an
+/// operation for an interface or a trait takes longer than all else.
+class GroupOpFinder {
+public:
+  explicit GroupOpFinder(Type token) : token(token) {}
+
+  /// Returns true if `op` has to do with groups, and says in what way.
+  bool find(Operation *op, AsyncOptGroupOp &found);
+
+private:
+  const NameInfo &getInfo(Operation *op);
+  bool hasToken(Operation *op) const;
+
+  Type token;
+  std::array<NameInfo, 64> names;
+};
+
+} // namespace
+
+static AsyncOptTokenOp getTokenOp(Operation *op) {
+  if (isa<AwaitOp>(op))
+    return ASYNC_OPT_TOKEN_OP_AWAIT;
+  if (isa<ReadyOp, JoinOp>(op))
+    return ASYNC_OPT_TOKEN_OP_JOIN;
+  return ASYNC_OPT_TOKEN_OP_OTHER;
+}
+
+const NameInfo &GroupOpFinder::getInfo(Operation *op) {
+  const void *name = op->getName().getAsOpaquePointer();
+  NameInfo &info = names[llvm::DenseMapInfo<const void *>::getHashValue(name) %
+                         names.size()];
+  if (info.name == name)
+    return info;
+  info.name = name;
+  info.completion = op->getName().getInterface<AsyncCompletionOpInterface>();
+  info.tokenOp = getTokenOp(op);
+  info.mayBeTerminator = op->mightHaveTrait<OpTrait::IsTerminator>();
+  return info;
+}
+
+bool GroupOpFinder::hasToken(Operation *op) const {
+  auto isToken = [token = token](Type type) { return type == token; };
+  return llvm::any_of(op->getResultTypes(), isToken) ||
+         llvm::any_of(op->getOperandTypes(), isToken);
+}
+
+bool GroupOpFinder::find(Operation *op, AsyncOptGroupOp &found) {
+  const NameInfo &info = getInfo(op);
+  const auto *completion = info.completion;
+  const GroupQueue *queue =
+      completion ? completion->getGroupQueue(completion, op) : nullptr;
+  bool isTerminator = info.mayBeTerminator && !op->getNextNode();
+  found = {wrap(op),     {queue}, {nullptr},
+           {nullptr},    0,       ASYNC_OPT_GROUP_EFFECT_NONE,
+           info.tokenOp, false,   isTerminator};
+  if (!queue)
+    return isTerminator || op->getNumRegions() > 0 || hasToken(op);
+  GroupEffect effect = completion->getGroupEffect(completion, op);
+  found.effect = static_cast<AsyncOptGroupEffect>(effect);
+  if (op->getNumResults() > 0) {
+    found.done = wrap(completion->getDoneToken(completion, op));
+    found.read = wrap(completion->getReadToken(completion, op));
+  }
+  if (effect == GroupEffect::Wait) {
+    found.pending = completion->getPendingGroups(completion, op);
+    found.waitsForReads = completion->waitsForReads(completion, op);
+  }
+  return true;
+}
+
+AsyncOptGroupOpFinder asyncOptGroupOpFinderCreate(MlirType token) {
+  return {new GroupOpFinder(::unwrap(token))};
+}
+
+void asyncOptGroupOpFinderDestroy(AsyncOptGroupOpFinder finder) {
+  delete static_cast<GroupOpFinder *>(finder.ptr);
+}
+
+intptr_t asyncOptGroupOpFinderFind(AsyncOptGroupOpFinder finder,
+                                   MlirOperation first, intptr_t size,
+                                   AsyncOptGroupOp *ops, MlirOperation *next) {
+  auto *known = static_cast<GroupOpFinder *>(finder.ptr);
   intptr_t n = 0;
   Operation *op = ::unwrap(first);
-  for (; op && n < size; op = op->getNextNode()) {
-    auto interface = dyn_cast<AsyncCompletionOpInterface>(op);
-    const GroupQueue *queue = interface ? interface.getGroupQueue() : nullptr;
-    if (!queue) {
-      if (op->getNumRegions() > 0 ||
-          llvm::any_of(op->getResultTypes(), isToken) ||
-          llvm::any_of(op->getOperandTypes(), isToken))
-        ops[n++] = {wrap(op),  {nullptr}, {nullptr},
-                    {nullptr}, 0,         ASYNC_OPT_GROUP_EFFECT_NONE,
-                    false};
-      continue;
-    }
-    ops[n++] = {wrap(op),
-                {queue},
-                wrap(interface.getDoneToken()),
-                wrap(interface.getReadToken()),
-                interface.getPendingGroups(),
-                static_cast<AsyncOptGroupEffect>(interface.getGroupEffect()),
-                interface.waitsForReads()};
+  while (op && n < size) {
+    Operation *after = op->getNextNode();
+    // It is on its way from memory while this one is looked at.
+    __builtin_prefetch(after);
+    if (known->find(op, ops[n]))
+      ++n;
+    op = after;
   }
   *next = wrap(op);
   return n;

@@ -4,7 +4,7 @@ use crate::ffi;
 use crate::names::gpux_attr;
 use async_mlir::ir::{Op, Value};
 use melior::ir::{Location, Type, TypeLike};
-use std::{fmt, mem::MaybeUninit};
+use std::{fmt, marker::PhantomData, mem::MaybeUninit};
 
 /// A FIFO of groups of asynchronous operations, such as that of `cp.async`.
 ///
@@ -192,6 +192,21 @@ pub struct GroupOp<'c> {
     pub op: Op<'c>,
     /// What it does to its queue; `None` if it has none.
     pub group: Option<Group<'c>>,
+    /// What it does to tokens, if it has no queue.
+    pub token_op: TokenOp,
+    /// True if it is the terminator of its block.
+    pub is_terminator: bool,
+}
+
+/// What an operation without a queue does to tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenOp {
+    /// An `async.await`.
+    Await,
+    /// Makes a token of others, perhaps of none.
+    Join,
+    /// Nothing, or something else.
+    Other,
 }
 
 /// What an operation does to its queue: the part of [`Completion`] that counting groups needs.
@@ -205,42 +220,68 @@ pub struct Group<'c> {
     pub done: Option<Value<'c>>,
     /// As in [`Completion`].
     pub read: Option<Value<'c>>,
-    /// As in [`Completion`].
+    /// As in [`Completion`], for a wait.
     pub pending: u32,
     /// As in [`Completion`].
     pub waits_for_reads: bool,
 }
 
-/// The operations from `first` to the end of its block, in order, that have a queue, regions, or operands or results of the type `token`. They
-/// are found many at a time, since most are passed over.
-pub fn group_ops<'c>(first: Option<Op<'c>>, token: Type<'c>) -> impl Iterator<Item = GroupOp<'c>> {
-    const AT_A_TIME: usize = 16;
-    let mut next = first;
-    let mut found = [const { MaybeUninit::<ffi::AsyncOptGroupOp>::uninit() }; AT_A_TIME];
-    let mut places = 0..0;
-    std::iter::from_fn(move || {
-        if places.is_empty() {
-            let mut rest = MaybeUninit::uninit();
-            // SAFETY: a live operation and a live type of its context, and room for as many answers as are asked for. What is not null
-            // is a live operation.
-            unsafe {
-                let n = ffi::asyncOptFindGroupOps(
-                    next?.to_raw(),
-                    token.to_raw(),
-                    AT_A_TIME.cast_signed(),
-                    found.as_mut_ptr().cast(),
-                    rest.as_mut_ptr(),
-                );
-                let rest = rest.assume_init();
-                next = (!rest.ptr.is_null()).then(|| Op::from_raw(rest));
-                places = 0..n.unsigned_abs();
-            }
+/// Finds operations that have to do with groups, many at a time, since most are passed over.
+#[derive(Debug)]
+pub struct GroupOpFinder<'c> {
+    raw: ffi::AsyncOptGroupOpFinder,
+    context: PhantomData<Type<'c>>,
+}
+
+impl<'c> GroupOpFinder<'c> {
+    /// A finder for tokens of the type `token`.
+    #[must_use]
+    pub fn new(token: Type<'c>) -> Self {
+        Self {
+            // SAFETY: a live type.
+            raw: unsafe { ffi::asyncOptGroupOpFinderCreate(token.to_raw()) },
+            context: PhantomData,
         }
-        // SAFETY: so many answers are there.
-        places
-            .next()
-            .map(|place| GroupOp::from_raw(unsafe { found[place].assume_init_ref() }))
-    })
+    }
+
+    /// The operations from `first` to the end of its block, in order, that have a queue, regions, or operands or results that are tokens, and
+    /// the terminator.
+    pub fn ops(&self, first: Option<Op<'c>>) -> impl Iterator<Item = GroupOp<'c>> {
+        const AT_A_TIME: usize = 16;
+        let mut next = first;
+        let mut found = [const { MaybeUninit::<ffi::AsyncOptGroupOp>::uninit() }; AT_A_TIME];
+        let mut places = 0..0;
+        std::iter::from_fn(move || {
+            if places.is_empty() {
+                let mut rest = MaybeUninit::uninit();
+                // SAFETY: a live operation of the context that the finder is for, and room for as many answers as are asked for. What is
+                // not null is a live operation.
+                unsafe {
+                    let n = ffi::asyncOptGroupOpFinderFind(
+                        self.raw,
+                        next?.to_raw(),
+                        AT_A_TIME.cast_signed(),
+                        found.as_mut_ptr().cast(),
+                        rest.as_mut_ptr(),
+                    );
+                    let rest = rest.assume_init();
+                    next = (!rest.ptr.is_null()).then(|| Op::from_raw(rest));
+                    places = 0..n.unsigned_abs();
+                }
+            }
+            // SAFETY: so many answers are there.
+            places
+                .next()
+                .map(|place| GroupOp::from_raw(unsafe { found[place].assume_init_ref() }))
+        })
+    }
+}
+
+impl Drop for GroupOpFinder<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was created by `new`, and nobody else has it.
+        unsafe { ffi::asyncOptGroupOpFinderDestroy(self.raw) }
+    }
 }
 
 impl GroupOp<'_> {
@@ -259,6 +300,13 @@ impl GroupOp<'_> {
             // SAFETY: as above.
             op: unsafe { Op::from_raw(raw.op) },
             group,
+            token_op: match raw.tokenOp {
+                ffi::ASYNC_OPT_TOKEN_OP_AWAIT => TokenOp::Await,
+                ffi::ASYNC_OPT_TOKEN_OP_JOIN => TokenOp::Join,
+                ffi::ASYNC_OPT_TOKEN_OP_OTHER => TokenOp::Other,
+                other => unreachable!("the C API has no such operation {other}"),
+            },
+            is_terminator: raw.isTerminator,
         }
     }
 }

@@ -38,6 +38,27 @@ pub enum EdgeTarget {
     Index(usize),
 }
 
+/// The control flow of most operations with regions, which is sooner told than by their edges.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SimpleFlow {
+    /// An `scf.for` that may run any number of times. The operation hands its last operands, and the terminator all of its own, to the
+    /// last arguments of the one block, and to the results.
+    Loop,
+    /// An `scf.if` whose condition may be true or false. The terminator of each arm hands its operands to the results.
+    Branch,
+}
+
+/// The control flow of `op`, if it is simple.
+#[must_use]
+pub fn simple_flow(op: Op<'_>) -> Option<SimpleFlow> {
+    // SAFETY: a live operation.
+    match unsafe { ffi::asyncOptGetSimpleFlow(op.to_raw()) } {
+        ffi::ASYNC_OPT_SIMPLE_FLOW_LOOP => Some(SimpleFlow::Loop),
+        ffi::ASYNC_OPT_SIMPLE_FLOW_BRANCH => Some(SimpleFlow::Branch),
+        _ => None,
+    }
+}
+
 /// The edges on which `op` is entered, or `None` if the control flow of its regions is not known.
 #[must_use]
 pub fn entry_edges(op: Op<'_>) -> Option<Edges<'_>> {

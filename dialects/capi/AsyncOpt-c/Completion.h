@@ -82,6 +82,14 @@ MLIR_CAPI_EXPORTED bool
 asyncOptOperationGetCompletion(MlirOperation op,
                                AsyncOptCompletion *completion);
 
+/// Operations without a queue that tokens of groups go through.
+typedef enum AsyncOptTokenOp {
+  ASYNC_OPT_TOKEN_OP_AWAIT,
+  /// Makes a token of others, perhaps of none.
+  ASYNC_OPT_TOKEN_OP_JOIN,
+  ASYNC_OPT_TOKEN_OP_OTHER
+} AsyncOptTokenOp;
+
 /// An operation that may have to do with groups, and what it does to its
 /// queue; null if it has none.
 typedef struct AsyncOptGroupOp {
@@ -90,18 +98,34 @@ typedef struct AsyncOptGroupOp {
   /// Null where there is none.
   MlirValue done;
   MlirValue read;
+  /// Of a wait, like `waitsForReads`.
   int64_t pending;
   AsyncOptGroupEffect effect;
+  AsyncOptTokenOp tokenOp;
   bool waitsForReads;
+  bool isTerminator;
 } AsyncOptGroupOp;
 
+/// Finds operations that have to do with groups. It remembers what it was told
+/// of operations of a name, and must not outlive their context.
+typedef struct AsyncOptGroupOpFinder {
+  void *ptr;
+} AsyncOptGroupOpFinder;
+
+/// A finder for tokens of type `token`, to be destroyed.
+MLIR_CAPI_EXPORTED AsyncOptGroupOpFinder
+asyncOptGroupOpFinderCreate(MlirType token);
+
+MLIR_CAPI_EXPORTED void
+asyncOptGroupOpFinderDestroy(AsyncOptGroupOpFinder finder);
+
 /// Finds the operations from `first` to the end of its block that have a queue,
-/// regions, or operands or results of type `token`. Returns their number, at
-/// most `size`, and in `next` the operation to go on with, null at the end.
-MLIR_CAPI_EXPORTED intptr_t asyncOptFindGroupOps(MlirOperation first,
-                                                 MlirType token, intptr_t size,
-                                                 AsyncOptGroupOp *ops,
-                                                 MlirOperation *next);
+/// regions, or operands or results that are tokens, and the terminator. Returns
+/// their number, at most `size`, and in `next` the operation to go on with,
+/// null at the end.
+MLIR_CAPI_EXPORTED intptr_t asyncOptGroupOpFinderFind(
+    AsyncOptGroupOpFinder finder, MlirOperation first, intptr_t size,
+    AsyncOptGroupOp *ops, MlirOperation *next);
 
 #ifdef __cplusplus
 }

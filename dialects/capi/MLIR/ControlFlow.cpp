@@ -55,15 +55,86 @@ static std::optional<APInt> getLongDistance(scf::ForOp loop) {
   return isLong ? std::optional(distance) : std::nullopt;
 }
 
+template <typename From, typename To>
 static void call(AsyncOptEdgeCallback callback, void *userData, intptr_t target,
-                 bool possible, ValueRange from, ValueRange to) {
-  size_t n = std::min(from.size(), to.size());
+                 bool possible, From from, To to) {
   SmallVector<MlirValue> fromValues, toValues;
-  for (size_t i = 0; i < n; ++i) {
-    fromValues.push_back(wrap(from[i]));
-    toValues.push_back(wrap(to[i]));
+  for (auto [fromValue, toValue] : llvm::zip(from, to)) {
+    fromValues.push_back(wrap(Value(fromValue)));
+    toValues.push_back(wrap(Value(toValue)));
   }
-  callback(target, possible, n, fromValues.data(), toValues.data(), userData);
+  callback(target, possible, fromValues.size(), fromValues.data(),
+           toValues.data(), userData);
+}
+
+/// Returns true if nothing can be known of how often `loop` runs, since its
+/// bound is neither constant nor the sum of something: most loops, of which the
+/// interfaces take long to say the same.
+static bool isOfUnknownTripCount(scf::ForOp loop) {
+  // Its own accessors count operands first.
+  Value lower = loop->getOperand(0), upper = loop->getOperand(1);
+  Operation *bound = upper.getDefiningOp();
+  bool isKnown = bound && (bound->hasTrait<OpTrait::ConstantLike>() ||
+                           isa<arith::AddIOp>(bound));
+  return !isKnown && upper != lower;
+}
+
+static AsyncOptSimpleFlow getSimpleFlow(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return isOfUnknownTripCount(loop) ? ASYNC_OPT_SIMPLE_FLOW_LOOP
+                                      : ASYNC_OPT_SIMPLE_FLOW_NONE;
+  auto branch = dyn_cast<scf::IfOp>(op);
+  return branch && !matchPattern(branch.getCondition(), m_Constant())
+             ? ASYNC_OPT_SIMPLE_FLOW_BRANCH
+             : ASYNC_OPT_SIMPLE_FLOW_NONE;
+}
+
+AsyncOptSimpleFlow asyncOptGetSimpleFlow(MlirOperation op) {
+  return getSimpleFlow(unwrap(op));
+}
+
+/// Calls `callback` for the edges of a loop from before its body or from the
+/// end of it, which hand `values` on.
+static void callOfLoop(AsyncOptEdgeCallback callback, void *userData,
+                       scf::ForOp loop, OperandRange values) {
+  call(callback, userData, 0, /*possible=*/true, values,
+       loop.getRegionIterArgs());
+  call(callback, userData, -1, /*possible=*/true, values, loop.getResults());
+}
+
+/// Calls `callback` for the edges on which `op` is entered, and returns true,
+/// if its control flow is simple.
+static bool callOfSimpleEntry(AsyncOptEdgeCallback callback, void *userData,
+                              Operation *op) {
+  AsyncOptSimpleFlow flow = getSimpleFlow(op);
+  if (flow == ASYNC_OPT_SIMPLE_FLOW_LOOP) {
+    auto loop = cast<scf::ForOp>(op);
+    callOfLoop(callback, userData, loop, loop.getInitArgs());
+  }
+  if (flow == ASYNC_OPT_SIMPLE_FLOW_BRANCH) {
+    bool hasElse = !cast<scf::IfOp>(op).getElseRegion().empty();
+    ValueRange none;
+    call(callback, userData, 0, /*possible=*/true, none, none);
+    call(callback, userData, hasElse ? 1 : -1, /*possible=*/true, none, none);
+  }
+  return flow != ASYNC_OPT_SIMPLE_FLOW_NONE;
+}
+
+/// The same for the edges that leave `terminator`.
+static bool callOfSimpleExit(AsyncOptEdgeCallback callback, void *userData,
+                             Operation *terminator) {
+  auto yield = dyn_cast<scf::YieldOp>(terminator);
+  if (!yield)
+    return false;
+  Operation *parent = yield->getParentOp();
+  AsyncOptSimpleFlow flow = getSimpleFlow(parent);
+  if (flow == ASYNC_OPT_SIMPLE_FLOW_LOOP)
+    callOfLoop(callback, userData, cast<scf::ForOp>(parent),
+               yield.getResults());
+  if (flow == ASYNC_OPT_SIMPLE_FLOW_BRANCH)
+    call(callback, userData, -1, /*possible=*/true, yield.getResults(),
+         parent->getResults());
+  return flow != ASYNC_OPT_SIMPLE_FLOW_NONE;
 }
 
 static intptr_t getTarget(RegionSuccessor successor) {
@@ -81,6 +152,8 @@ static bool contains(ArrayRef<RegionSuccessor> successors,
 
 bool asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
                           void *userData) {
+  if (callOfSimpleEntry(callback, userData, unwrap(op)))
+    return true;
   auto branch = dyn_cast<RegionBranchOpInterface>(unwrap(op));
   if (!branch)
     return false;
@@ -111,6 +184,8 @@ bool asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
 
 bool asyncOptForEachRegionExit(MlirOperation terminator,
                                AsyncOptEdgeCallback callback, void *userData) {
+  if (callOfSimpleExit(callback, userData, unwrap(terminator)))
+    return true;
   auto branch = dyn_cast<RegionBranchTerminatorOpInterface>(unwrap(terminator));
   // A func.return has the interface, too.
   if (!branch || !isa<RegionBranchOpInterface>(branch->getParentOp()))
@@ -192,16 +267,6 @@ void asyncOptBranchAppend(MlirOperation terminator, intptr_t index,
 /// The bound or step of a loop that has one of them, null otherwise.
 static OpFoldResult getOnly(std::optional<SmallVector<OpFoldResult>> values) {
   return values && values->size() == 1 ? values->front() : OpFoldResult();
-}
-
-/// Returns true if nothing can be known of how often `loop` runs, since its
-/// bound is neither constant nor the sum of something: most loops, of which the
-/// interface takes long to say the same.
-static bool isOfUnknownTripCount(scf::ForOp loop) {
-  Operation *bound = loop.getUpperBound().getDefiningOp();
-  bool isKnown = bound && (bound->hasTrait<OpTrait::ConstantLike>() ||
-                           isa<arith::AddIOp>(bound));
-  return !isKnown && loop.getUpperBound() != loop.getLowerBound();
 }
 
 /// How often `loop` runs, from the interface's answer or from its bounds.

@@ -127,30 +127,20 @@ impl Code {
         self.blocks.get(id.0 as usize)
     }
 
-    /// One more than the largest token that occurs.
+    /// One more than the largest token that occurs, and one more than the largest FIFO.
     #[must_use]
-    pub fn num_tokens(&self) -> usize {
-        let mut most = 0;
-        for token in &self.tokens {
-            most = most.max(token.0 as usize + 1);
-        }
+    pub fn num_tokens_and_fifos(&self) -> (usize, usize) {
+        let in_lists = self.tokens.iter().map(|token| token.0 as usize + 1);
+        let mut tokens = in_lists.max().unwrap_or(0);
+        let mut fifos = 0;
         for instr in &self.instrs {
             if let Instr::Issue(_, token) | Instr::Join(token, _) = instr {
-                most = most.max(token.0 as usize + 1);
+                tokens = tokens.max(token.0 as usize + 1);
             }
-        }
-        most
-    }
-
-    /// One more than the largest FIFO that occurs.
-    #[must_use]
-    pub fn num_fifos(&self) -> usize {
-        let mut most = 0;
-        for instr in &self.instrs {
             if let Instr::Issue(fifo, _) | Instr::Commit(fifo) | Instr::Wait(fifo, _) = instr {
-                most = most.max(usize::from(fifo.0) + 1);
+                fifos = fifos.max(usize::from(fifo.0) + 1);
             }
         }
-        most
+        (tokens, fifos)
     }
 }

@@ -107,7 +107,7 @@ impl<'a, F: Fn(Fifo) -> u32> Waits<'a, F> {
             && let Some(tokens) = awaited(self.code, block, place)
         {
             let mut ages = tokens.iter().filter_map(|token| state.age(*token, fifo));
-            self.is_needed[place] |= n >= (self.limit)(fifo) || ages.any(|age| age == n + 1);
+            self.is_needed[place] |= ages.any(|age| age == n + 1) || n >= (self.limit)(fifo);
             self.is_reached[place] = true;
         }
     }

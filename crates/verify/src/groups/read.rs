@@ -7,17 +7,16 @@
 //! A queue of the hardware is two FIFOs, since an operation has read its sources long before all is written: a commit is one of both, a
 //! wait for reads is one of the second alone.
 
+mod arms;
 mod regions;
 
 use super::certificate::Certificate;
 use super::check::{Fault, Refusal};
 use super::code::{Block, BlockId, Code, Fifo, Instr, Span, Token};
-use async_dialects::completion::{Group, GroupEffect, GroupOp, GroupQueue, group_ops};
-use async_dialects::names::async_;
+use async_dialects::completion::{Group, GroupEffect, GroupOp, GroupOpFinder, GroupQueue, TokenOp};
 use async_mlir::control_flow::selected_values;
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
-use async_mlir::names::nvgpu;
 use regions::Flow;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::iter::successors;
@@ -121,8 +120,14 @@ pub enum WaitRole {
 pub struct Vocabulary<'a, 'c> {
     /// The type of tokens.
     pub token: Type<'c>,
-    /// What a `nvgpu.device_async_wait` is.
+    /// What a wait is; of those that name no tokens, a [`WaitRole::Wait`].
     pub role: &'a dyn Fn(Op<'c>) -> WaitRole,
+}
+
+impl<'c> Vocabulary<'_, 'c> {
+    fn is_token(self, value: Value<'c>) -> bool {
+        value.ty() == self.token
+    }
 }
 
 /// A queue whose operations are read alone.
@@ -162,10 +167,11 @@ fn read_with<'c>(
     vocabulary: Vocabulary<'_, 'c>,
     focus: Option<Focus<'_, 'c>>,
 ) -> Reading<'c> {
+    let finder = GroupOpFinder::new(vocabulary.token);
     // Few functions have tokens of reads.
-    let without_reads = Reader::read(function, vocabulary, focus, false);
+    let without_reads = Reader::read(function, &finder, vocabulary, focus, false);
     let reader = without_reads.unwrap_or_else(|| {
-        let with_reads = Reader::read(function, vocabulary, focus, true);
+        let with_reads = Reader::read(function, &finder, vocabulary, focus, true);
         with_reads.unwrap_or_else(|| unreachable!("nothing is missing with the FIFOs of reads"))
     });
     Reading {
@@ -190,6 +196,7 @@ struct Mark {
 }
 
 struct Reader<'a, 'c> {
+    finder: &'a GroupOpFinder<'c>,
     vocabulary: Vocabulary<'a, 'c>,
     focus: Option<Focus<'a, 'c>>,
     noted: Vec<Noted<'c>>,
@@ -213,11 +220,13 @@ impl<'a, 'c> Reader<'a, 'c> {
     /// Reads a function; `None` if the FIFOs of reads are needed, but left out.
     fn read(
         function: Op<'c>,
+        finder: &'a GroupOpFinder<'c>,
         vocabulary: Vocabulary<'a, 'c>,
         focus: Option<Focus<'a, 'c>>,
         with_reads: bool,
     ) -> Option<Self> {
         let mut reader = Self {
+            finder,
             vocabulary,
             focus,
             noted: Vec::new(),
@@ -246,7 +255,7 @@ impl<'a, 'c> Reader<'a, 'c> {
     // Tokens and FIFOs.
 
     fn is_token(&self, value: Value<'c>) -> bool {
-        value.ty() == self.vocabulary.token
+        self.vocabulary.is_token(value)
     }
 
     fn new_token(&mut self) -> Token {
@@ -346,12 +355,14 @@ impl<'a, 'c> Reader<'a, 'c> {
         for (&block, id) in flow.blocks.iter().zip(flow.first..) {
             let mut at = BlockId(id);
             self.start = self.code.instrs.len();
-            let terminator = block.terminator();
+            let mut terminator = None;
             let mut next = block.first();
-            for found in group_ops(block.first(), self.vocabulary.token) {
+            for found in self.finder.ops(block.first()) {
                 next = self.note(next, Some(found.op), at);
-                if Some(found.op) != terminator {
-                    at = self.op(found, at);
+                if found.is_terminator {
+                    terminator = Some(found.op);
+                } else {
+                    at = self.op(&found, at);
                 }
             }
             self.note(next, None, at);
@@ -381,25 +392,26 @@ impl<'a, 'c> Reader<'a, 'c> {
     }
 
     /// Reads an operation, which comes next in block `at`; returns the block that goes on after it.
-    fn op(&mut self, GroupOp { op, group }: GroupOp<'c>, at: BlockId) -> BlockId {
-        let is_looked_at = |group: &Group| self.focus.is_none_or(|focus| focus.queue == group.queue);
+    fn op(&mut self, found: &GroupOp<'c>, at: BlockId) -> BlockId {
+        let op = found.op;
         if self.focus.is_some_and(|focus| (focus.skips)(op)) {
             return at;
         }
-        if let Some(group) = group.filter(is_looked_at) {
+        let is_looked_at = |group: &&Group| self.focus.is_none_or(|focus| focus.queue == group.queue);
+        if let Some(group) = found.group.as_ref().filter(is_looked_at) {
             self.group_op(op, group);
             return at;
         }
-        match op.name() {
-            async_::AWAIT => self.await_tokens(op),
-            async_::READY | async_::JOIN => {
+        match found.token_op {
+            TokenOp::Await => self.await_tokens(op),
+            TokenOp::Join => {
                 let of = self.list(op.operands());
                 let token = self.token(op.result(0));
                 self.code.instrs.push(Instr::Join(token, of));
             }
-            _ if op.is_function() => {}
-            _ if op.num_regions() > 0 => return self.region_op(op, at),
-            _ => self.other(op),
+            TokenOp::Other if op.num_regions() == 0 => self.other(op),
+            TokenOp::Other if op.is_function() => {}
+            TokenOp::Other => return self.region_op(op, at),
         }
         at
     }
@@ -411,8 +423,8 @@ impl<'a, 'c> Reader<'a, 'c> {
     }
 
     /// Reads an operation of a queue.
-    fn group_op(&mut self, op: Op<'c>, group: Group<'c>) {
-        let role = if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
+    fn group_op(&mut self, op: Op<'c>, group: &Group<'c>) {
+        let role = if group.effect == GroupEffect::Wait {
             (self.vocabulary.role)(op)
         } else {
             WaitRole::Wait

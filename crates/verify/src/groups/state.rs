@@ -58,19 +58,25 @@ pub struct InFlight {
 impl State {
     /// The state for blocks of `code`, and claims of `certificate`.
     pub fn new(code: &Code, certificate: &Certificate) -> Self {
+        let (tokens, fifos) = code.num_tokens_and_fifos();
         let claimed = certificate.claims.iter().map(|claim| claim.token.0 as usize + 1);
-        let tokens = claimed.fold(code.num_tokens(), usize::max);
+        let tokens = claimed.fold(tokens, usize::max);
         let claimed = certificate
             .in_flight
             .iter()
             .map(|(fifo, _)| usize::from(fifo.0) + 1);
-        let fifos = claimed.fold(code.num_fifos().max(1), usize::max);
+        let fifos = claimed.fold(fifos.max(1), usize::max);
         Self {
             fifos: vec![BEGINNING; fifos],
             defined: vec![0; tokens],
             groups: vec![0; tokens * fifos],
             block: 0,
         }
+    }
+
+    /// One more than the largest token.
+    pub fn num_tokens(&self) -> usize {
+        self.defined.len()
     }
 
     /// One more than the largest FIFO, and at least 1.

@@ -54,6 +54,17 @@ MLIR_CAPI_EXPORTED void asyncOptBranchAppend(MlirOperation terminator,
                                              intptr_t index, intptr_t numValues,
                                              MlirValue const *values);
 
+/// The control flow of most operations with regions, which is soon told.
+typedef enum AsyncOptSimpleFlow {
+  ASYNC_OPT_SIMPLE_FLOW_NONE,
+  /// An scf.for that may run any number of times.
+  ASYNC_OPT_SIMPLE_FLOW_LOOP,
+  /// An scf.if whose condition may be true or false.
+  ASYNC_OPT_SIMPLE_FLOW_BRANCH
+} AsyncOptSimpleFlow;
+
+MLIR_CAPI_EXPORTED AsyncOptSimpleFlow asyncOptGetSimpleFlow(MlirOperation op);
+
 /// Returns true if `block` may be run several times in one run of the function
 /// around it: it is inside of a loop, on a cycle of blocks, or inside of an
 /// operation that does something unknown with its regions.

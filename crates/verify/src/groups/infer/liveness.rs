@@ -17,7 +17,13 @@ pub(crate) struct Liveness {
 impl Liveness {
     /// Follows each use backward to the definition. Cost: the number of pairs of a block and a token that is live there.
     pub fn new(code: &Code) -> Self {
-        let defined = Definition::all(code);
+        let (tokens, _) = code.num_tokens_and_fifos();
+        Self::of_tokens(code, tokens)
+    }
+
+    /// The same for code that has so many tokens.
+    pub fn of_tokens(code: &Code, tokens: usize) -> Self {
+        let defined = Definition::all(code, tokens);
         let live = follow(code, &defined);
         let mut starts = vec![0; code.blocks.len() + 1];
         for (b, _) in &live {
@@ -79,13 +85,13 @@ struct Definition {
 }
 
 impl Definition {
-    /// The definitions of all tokens.
-    fn all(code: &Code) -> Vec<Self> {
+    /// The definitions of all tokens, of which there are so many.
+    fn all(code: &Code, tokens: usize) -> Vec<Self> {
         let nowhere = Self {
             block: NONE,
             param: None,
         };
-        let mut defined = vec![nowhere; code.num_tokens()];
+        let mut defined = vec![nowhere; tokens];
         for (b, block) in (0..).zip(&code.blocks) {
             for (place, param) in (0..).zip(block.params.of(&code.tokens)) {
                 defined[param.0 as usize] = Self {
@@ -108,13 +114,17 @@ impl Definition {
 
 /// The blocks where each token is live, in the order of tokens.
 fn follow(code: &Code, defined: &[Definition]) -> Vec<(u32, Token)> {
-    let predecessors = predecessors(code);
-    let uses = uses(code, defined);
-    let mut live = Vec::with_capacity(uses.items.len());
+    let uses = Uses::new(code, defined);
+    let mut live = Vec::with_capacity(uses.elsewhere.items.len());
     let mut seen = vec![Token(NONE); code.blocks.len()];
+    let predecessors = uses.predecessors(code);
     let mut work = Vec::new();
     for (token, by) in (0..).map(Token).zip(defined) {
-        uses.for_each(token.0, |b| work.push(b));
+        if uses.of_params[token.0 as usize] {
+            seen[by.block as usize] = token;
+            live.push((by.block, token));
+        }
+        uses.elsewhere.for_each(token.0, |b| work.push(b));
         while let Some(b) = work.pop() {
             if std::mem::replace(&mut seen[b as usize], token) == token {
                 continue;
@@ -165,28 +175,51 @@ impl Lists {
     }
 }
 
-/// The blocks that use each token, but for the one whose instruction defines it.
-fn uses(code: &Code, defined: &[Definition]) -> Lists {
-    let mut uses = Lists::new(defined.len(), code.tokens.len());
-    for (b, block) in (0..).zip(&code.blocks) {
-        let mut add = |tokens: Span| {
-            for token in tokens.of(&code.tokens) {
-                let by = defined[token.0 as usize];
-                if by.block != b || by.param.is_some() {
-                    uses.add(token.0, b);
+/// The uses of all tokens, but for those in the block whose instruction defines the token.
+struct Uses {
+    /// By token, whether it is a parameter that its own block uses: most uses are of this kind.
+    of_params: Vec<bool>,
+    /// By token, the other blocks that use it.
+    elsewhere: Lists,
+}
+
+impl Uses {
+    fn new(code: &Code, defined: &[Definition]) -> Self {
+        let mut uses = Self {
+            of_params: vec![false; defined.len()],
+            elsewhere: Lists::new(defined.len(), 0),
+        };
+        for (b, block) in (0..).zip(&code.blocks) {
+            let mut add = |tokens: Span| {
+                for token in tokens.of(&code.tokens) {
+                    let by = defined[token.0 as usize];
+                    if by.block != b {
+                        uses.elsewhere.add(token.0, b);
+                    } else if by.param.is_some() {
+                        uses.of_params[token.0 as usize] = true;
+                    }
+                }
+            };
+            for instr in block.instrs.of(&code.instrs) {
+                if let Instr::Await(of) | Instr::Join(_, of) = instr {
+                    add(*of);
                 }
             }
-        };
-        for instr in block.instrs.of(&code.instrs) {
-            if let Instr::Await(of) | Instr::Join(_, of) = instr {
-                add(*of);
+            for edge in block.edges.of(&code.edges) {
+                add(edge.args);
             }
         }
-        for edge in block.edges.of(&code.edges) {
-            add(edge.args);
+        uses
+    }
+
+    /// The blocks that come before each block, if any token is followed there.
+    fn predecessors(&self, code: &Code) -> Lists {
+        if self.elsewhere.items.is_empty() {
+            Lists::new(0, 0)
+        } else {
+            predecessors(code)
         }
     }
-    uses
 }
 
 /// The blocks that edges to each block come from.

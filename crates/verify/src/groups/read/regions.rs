@@ -1,9 +1,10 @@
 //! Reads control flow: the regions of operations, and the edges between blocks.
 
 use super::Reader;
-use crate::groups::code::{BlockId, Edge, EdgeKind, Instr, Loop, Span, Token};
+use crate::groups::code::{BlockId, Edge, EdgeKind, Instr, Loop, Span};
 use async_mlir::control_flow::{
-    self, EdgeTarget, branch_edges, constant_trip_count, entry_edges, region_exit_edges,
+    self, EdgeTarget, SimpleFlow, branch_edges, constant_trip_count, entry_edges, region_exit_edges,
+    simple_flow,
 };
 use async_mlir::ir::{self, Op, Value};
 use async_mlir::names::{gpu, scf};
@@ -13,7 +14,9 @@ use smallvec::SmallVec;
 /// The regions of an operation.
 pub(super) struct Flow<'c> {
     pub op: Op<'c>,
-    /// True if it is known how control flows through them.
+    /// How control flows through them, if that is simple.
+    simple: Option<SimpleFlow>,
+    /// True if it is known from edges how control flows through them.
     is_known: bool,
     is_function: bool,
     /// The loop that it is, if its trip count is constant.
@@ -35,16 +38,17 @@ impl<'c> Flow<'c> {
     pub fn of_function(function: Op<'c>) -> Self {
         Self {
             is_function: true,
-            ..Self::new(function, false, None)
+            ..Self::new(function)
         }
     }
 
-    fn new(op: Op<'c>, is_known: bool, counted: Option<Loop>) -> Self {
+    fn new(op: Op<'c>) -> Self {
         Self {
             op,
-            is_known,
+            simple: None,
+            is_known: false,
             is_function: false,
-            counted,
+            counted: None,
             after: None,
             blocks: SmallVec::new(),
             first: 0,
@@ -68,31 +72,19 @@ impl<'c> Reader<'_, 'c> {
     /// Reads an operation with regions, which comes next in block `at`; returns the block that goes on after it.
     pub(super) fn region_op(&mut self, op: Op<'c>, at: BlockId) -> BlockId {
         let mark = self.mark();
-        let some_threads = matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0);
-        let entries = entry_edges(op).filter(|_| !some_threads);
-        let trip = entries.as_ref().and_then(|_| constant_trip_count(op));
-        let counted = trip.map(|trip| {
-            self.code.trips.push(trip);
-            Loop(u32::try_from(self.code.trips.len() - 1).unwrap_or(u32::MAX))
-        });
         let params = self.list(op.results());
         let after = self.new_block(params);
         let mut flow = Flow {
             after: Some(after),
-            ..Flow::new(op, entries.is_some(), counted)
+            simple: simple_flow(op),
+            ..Flow::new(op)
         };
         self.add_blocks(&mut flow);
         let first_edge = self.code.edges.len();
-        match &entries {
-            // A loop of constant trip count is entered, or passed over.
-            Some(entries) => self.add_edges(
-                entries,
-                |i| op.region(i).first(),
-                &flow,
-                false,
-                |kind| trip.is_none_or(|trip| (kind == EdgeKind::Plain) == (trip == 0)),
-            ),
-            None => self.add_edges_anywhere(&flow),
+        match flow.simple {
+            Some(SimpleFlow::Loop) => self.add_edges_of_loop(op, &flow),
+            Some(SimpleFlow::Branch) => self.add_edges_to_arms(&flow),
+            None => self.add_entries(&mut flow),
         }
         let start = self.start;
         self.end_block(at, first_edge);
@@ -103,8 +95,52 @@ impl<'c> Reader<'_, 'c> {
             self.start = start;
             return at;
         }
+        if self.merge_arms(at, after, &mark) {
+            self.start = start;
+            return at;
+        }
         self.start = self.code.instrs.len();
         after
+    }
+
+    /// Adds the edges on which the operation of `flow` is entered, and says what is known of it.
+    fn add_entries(&mut self, flow: &mut Flow<'c>) {
+        let op = flow.op;
+        let some_threads = matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0);
+        let Some(entries) = entry_edges(op).filter(|_| !some_threads) else {
+            return self.add_edges_anywhere(flow);
+        };
+        flow.is_known = true;
+        let trip = constant_trip_count(op);
+        flow.counted = trip.map(|trip| {
+            self.code.trips.push(trip);
+            Loop(u32::try_from(self.code.trips.len() - 1).unwrap_or(u32::MAX))
+        });
+        // A loop of constant trip count is entered, or passed over.
+        let is_taken = |kind| trip.is_none_or(|trip| (kind == EdgeKind::Plain) == (trip == 0));
+        self.add_edges(&entries, |i| op.region(i).first(), flow, false, is_taken);
+    }
+
+    /// Adds the edges of a loop from the current block, where `from` hands its tokens on: the loop itself, or the terminator.
+    fn add_edges_of_loop(&mut self, from: Op<'c>, flow: &Flow<'c>) {
+        let args = self.list(from.operands());
+        self.add_plain_edge(Some(BlockId(flow.first)), args);
+        self.add_plain_edge(flow.after, args);
+    }
+
+    /// Adds the edges to the arms of a branch; without a second arm, it may be passed over.
+    fn add_edges_to_arms(&mut self, flow: &Flow<'c>) {
+        for (arm, _) in (flow.first..).zip(&flow.blocks) {
+            self.add_plain_edge(Some(BlockId(arm)), Span::default());
+        }
+        if flow.blocks.len() == 1 {
+            self.add_plain_edge(flow.after, Span::default());
+        }
+    }
+
+    fn add_plain_edge(&mut self, to: Option<BlockId>, args: Span) {
+        let kind = EdgeKind::Plain;
+        self.code.edges.push(Edge { kind, to, args });
     }
 
     /// Adds the edges on which control may leave the current block, which ends with this terminator.
@@ -121,11 +157,15 @@ impl<'c> Reader<'_, 'c> {
             return;
         }
         if flow.is_function {
-            return self.code.edges.push(Edge {
-                kind: EdgeKind::Plain,
-                to: None,
-                args: Span::default(),
-            });
+            return self.add_plain_edge(None, Span::default());
+        }
+        match flow.simple {
+            Some(SimpleFlow::Loop) => return self.add_edges_of_loop(terminator, flow),
+            Some(SimpleFlow::Branch) => {
+                let args = self.list(terminator.operands());
+                return self.add_plain_edge(flow.after, args);
+            }
+            None => {}
         }
         let known = flow.is_known.then(|| region_exit_edges(terminator)).flatten();
         match known {
@@ -158,46 +198,60 @@ impl<'c> Reader<'_, 'c> {
             if !is_taken(kind) {
                 continue;
             }
+            let to = inside.and_then(|block| flow.id(block)).or(flow.after);
+            let params = to.map_or(0, |to| self.code.blocks[to.0 as usize].params.range().len());
             let args = match inside {
-                Some(block) => self.bound(&edge.bindings, block.args()),
-                None => self.bound(&edge.bindings, flow.op.results()),
+                _ if params == 0 => Span::default(),
+                Some(block) => self.bound(&edge.bindings, params, block.args()),
+                None => self.bound(&edge.bindings, params, flow.op.results()),
             };
-            self.code.edges.push(Edge {
-                kind,
-                to: inside.and_then(|block| flow.id(block)).or(flow.after),
-                args,
-            });
+            self.code.edges.push(Edge { kind, to, args });
         }
     }
 
-    /// What `bindings` of an edge from the current block bind to those of `targets` that are tokens.
+    /// What `bindings` of an edge from the current block bind to those of `targets` that are tokens, of which there are so many.
     fn bound(
         &mut self,
         bindings: &[(Value<'c>, Value<'c>)],
+        tokens: usize,
         targets: impl Iterator<Item = Value<'c>>,
     ) -> Span {
-        let start = self.code.tokens.len();
+        let (start, vocabulary) = (self.code.tokens.len(), self.vocabulary);
         // An edge binds values in the order of what it binds them to.
-        let mut bindings = bindings.iter();
-        for target in targets {
-            if self.is_token(target) {
-                let bound = bindings.find(|(_, to)| *to == target);
-                let from = bound.map(|(from, _)| *from).filter(|from| self.is_token(*from));
-                let token = match from {
-                    Some(from) => self.token(from),
-                    None => self.complete_token(),
-                };
-                self.code.tokens.push(token);
+        let mut bindings = bindings.iter().filter(|(_, to)| vocabulary.is_token(*to));
+        if bindings.clone().count() == tokens {
+            for &(from, _) in bindings {
+                self.bind(Some(from));
             }
+            return Span::since(start, &self.code.tokens);
+        }
+        for target in targets.filter(|target| vocabulary.is_token(*target)) {
+            let bound = bindings.find(|(_, to)| *to == target);
+            self.bind(bound.map(|(from, _)| *from));
         }
         Span::since(start, &self.code.tokens)
     }
 
-    /// A token that nothing known is bound to: what escapes to where it can't be followed is complete by then.
-    fn complete_token(&mut self) -> Token {
-        let token = self.new_token();
-        self.code.instrs.push(Instr::Join(token, Span::default()));
-        token
+    /// What an edge binds of which nothing is known but where it leads.
+    fn bound_to_anything(&mut self, targets: impl Iterator<Item = Value<'c>>) -> Span {
+        let (start, vocabulary) = (self.code.tokens.len(), self.vocabulary);
+        for _ in targets.filter(|target| vocabulary.is_token(*target)) {
+            self.bind(None);
+        }
+        Span::since(start, &self.code.tokens)
+    }
+
+    /// Binds `value` to a token that comes next. What is no token, or escapes to where it can't be followed, is complete by then.
+    fn bind(&mut self, value: Option<Value<'c>>) {
+        let token = match value.filter(|value| self.is_token(*value)) {
+            Some(value) => self.token(value),
+            None => {
+                let token = self.new_token();
+                self.code.instrs.push(Instr::Join(token, Span::default()));
+                token
+            }
+        };
+        self.code.tokens.push(token);
     }
 
     /// Adds edges from the current block to every region of `flow` and after it.
@@ -205,22 +259,14 @@ impl<'c> Reader<'_, 'c> {
         for to in flow.op.regions().filter_map(ir::Region::first) {
             self.add_blind_edge(to, flow);
         }
-        let args = self.bound(&[], flow.op.results());
-        self.code.edges.push(Edge {
-            kind: EdgeKind::Plain,
-            to: flow.after,
-            args,
-        });
+        let args = self.bound_to_anything(flow.op.results());
+        self.add_plain_edge(flow.after, args);
     }
 
     /// Adds an edge of which nothing is known but where it leads.
     fn add_blind_edge(&mut self, to: ir::Block<'c>, flow: &Flow<'c>) {
         let Some(id) = flow.id(to) else { return };
-        let args = self.bound(&[], to.args());
-        self.code.edges.push(Edge {
-            kind: EdgeKind::Plain,
-            to: Some(id),
-            args,
-        });
+        let args = self.bound_to_anything(to.args());
+        self.add_plain_edge(Some(id), args);
     }
 }
