@@ -377,3 +377,24 @@ func.func @rotating_tokens(%src: memref<64xf32>, %i: index, %n: index, %out: mem
   }
   return
 }
+
+// -----
+
+// What a call returns may be where the second copy writes, although its type doesn't say so.
+func.func private @of_any_memory_space() -> memref<64xf32>
+// CHECK-LABEL: @reads_what_a_call_returned
+func.func @reads_what_a_call_returned(%src: memref<64xf32>, %a: memref<64xf32, 3>, %b: memref<64xf32, 3>, %i: index) -> f32 {
+  %any = call @of_any_memory_space() : () -> memref<64xf32>
+  %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  %1 = nvgpu.device_async_create_group %0
+  // expected-note @below {{it also completes this copy}}
+  %2 = nvgpu.device_async_copy %src[%i], %b[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  %3 = nvgpu.device_async_create_group %2
+  // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+  // expected-warning @below {{`numGroups = 0` is kept, as it completes more; the exact count for the copies awaited here is 1}}
+  nvgpu.device_async_wait %1 {numGroups = 0 : i32}
+  // expected-note @below {{what the copy writes may be accessed here before a wait names the copy}}
+  %x = memref.load %any[%i] : memref<64xf32>
+  nvgpu.device_async_wait %3
+  return %x : f32
+}
