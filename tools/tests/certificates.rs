@@ -26,19 +26,40 @@ const KERNELS: [(&str, &str); 17] = [
     (GROUPS, "test/Tool/async-verify.mlir"),
     (GROUPS, "test/Transforms/tokens-to-groups/branches.mlir"),
     (GROUPS, "test/Transforms/tokens-to-groups/bulk-counts.mlir"),
-    (GROUPS, "test/Transforms/tokens-to-groups/constant-trip-loops.mlir"),
-    (GROUPS, "test/Transforms/tokens-to-groups/loop-carried-tokens.mlir"),
+    (
+        GROUPS,
+        "test/Transforms/tokens-to-groups/constant-trip-loops.mlir",
+    ),
+    (
+        GROUPS,
+        "test/Transforms/tokens-to-groups/loop-carried-tokens.mlir",
+    ),
     (GROUPS, "test/Transforms/tokens-to-groups/nested-loops.mlir"),
     (GROUPS, "test/Transforms/tokens-to-groups/queues.mlir"),
     (NVGPU, "test/Tool/async-verify-nvgpu.mlir"),
     (NVGPU, "test/Transforms/nvgpu-exact-waits/nesting.mlir"),
     (MBARRIERS, "test/Transforms/tokens-to-mbarriers/single.mlir"),
-    (MBARRIERS, "test/Transforms/tokens-to-mbarriers/constant-trips.mlir"),
-    (MBARRIERS, "test/Transforms/tokens-to-mbarriers/other-engines.mlir"),
+    (
+        MBARRIERS,
+        "test/Transforms/tokens-to-mbarriers/constant-trips.mlir",
+    ),
+    (
+        MBARRIERS,
+        "test/Transforms/tokens-to-mbarriers/other-engines.mlir",
+    ),
     (MBARRIERS, "test/Transforms/tokens-to-mbarriers/round-rings.mlir"),
-    (MBARRIERS_ALONE, "test/Transforms/tokens-to-mbarriers/explain-war-mbarrier.mlir"),
-    (MBARRIERS_ALONE, "test/Transforms/tokens-to-mbarriers/initialized.mlir"),
-    (MBARRIERS_ALONE, "test/Transforms/tokens-to-mbarriers/unsigned-loop.mlir"),
+    (
+        MBARRIERS_ALONE,
+        "test/Transforms/tokens-to-mbarriers/explain-war-mbarrier.mlir",
+    ),
+    (
+        MBARRIERS_ALONE,
+        "test/Transforms/tokens-to-mbarriers/initialized.mlir",
+    ),
+    (
+        MBARRIERS_ALONE,
+        "test/Transforms/tokens-to-mbarriers/unsigned-loop.mlir",
+    ),
     (MBARRIERS, "test/Transforms/tokens-to-mbarriers/roles-arrive.mlir"),
 ];
 
@@ -159,12 +180,10 @@ fn nothing_can_be_changed() -> Result<()> {
     let mut tally = Tally::default();
     for ((pass, kernel), number) in KERNELS.iter().zip(0..) {
         let certificates = folder.path().join(format!("{number}.certificates"));
-        spoil_all(pass, &root.join(kernel), &certificates, &mut tally).with_context(|| (*kernel).to_owned())?;
+        spoil_all(pass, &root.join(kernel), &certificates, &mut tally)
+            .with_context(|| (*kernel).to_owned())?;
     }
-    println!(
-        "{} changes of {} certificates",
-        tally.changed, tally.certificates
-    );
+    println!("{} changes of {} certificates", tally.changed, tally.certificates);
     ensure!(tally.with_iterations >= 2, "none tells iterations apart");
     ensure!(tally.with_gatherings >= 2, "in none do threads gather");
     ensure!(tally.with_roles >= 1, "none is of warps with roles");

@@ -87,6 +87,11 @@ impl<'c> BufferSlice<'c> {
         self.base
     }
 
+    /// The index of the first dimension, if it is a constant.
+    pub fn constant_index(self) -> Option<i64> {
+        self.first_index
+    }
+
     /// Returns true if nothing but operations that are handed the buffer can access it.
     pub fn is_non_escaping(self) -> bool {
         is_non_escaping(self.base)

@@ -13,6 +13,8 @@
 //! [`mod@solve`] asks the algorithm, [`relax`] decides which explicit counts stay, with what [`crate::analysis::buffer_slices`] knows of buffers.
 
 mod relax;
+mod rotation;
+mod rows;
 mod solve;
 
 use crate::analysis::op_classifier::pending_limit_message;

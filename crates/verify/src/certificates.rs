@@ -245,7 +245,11 @@ fn find_own<'c, T>(function: Op<'c>, look: &mut dyn FnMut(Op<'c>) -> Option<T>) 
             return Walk::Skip;
         }
         found = look(op);
-        if found.is_some() { Walk::Stop } else { Walk::Advance }
+        if found.is_some() {
+            Walk::Stop
+        } else {
+            Walk::Advance
+        }
     });
     found
 }

@@ -9,7 +9,9 @@ mod spoil;
 
 use async_verify::mbarriers::certificate::{Account, Node};
 use async_verify::mbarriers::record::{RecordedNode, invariant_of, nodes_of};
-use async_verify::mbarriers::{Certificate, Code, Invariant, Outcome, check, check_certificate, check_invariant};
+use async_verify::mbarriers::{
+    Certificate, Code, Invariant, Outcome, check, check_certificate, check_invariant,
+};
 use proptest::prelude::*;
 use rings::{changes, pipelines};
 use serde::Deserialize;

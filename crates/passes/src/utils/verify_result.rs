@@ -11,9 +11,9 @@ use async_mlir::pass::{OptionInfo, PassError, request_reproducer};
 use async_mlir::pipeline::PipelineOptions;
 use async_verify::awaits;
 use async_verify::barriers;
+use async_verify::certificates::{Record, path_of};
 use async_verify::flags;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
-use async_verify::certificates::{Record, path_of};
 use async_verify::groups::{
     self, Certificate, Refusal, check, check_and_find_superfluous, infer, nvgpu_waits,
 };

@@ -65,5 +65,7 @@ fn implied_waits<'c>(record: &Record, function: Op<'c>) -> Option<FxHashSet<Op<'
     }
     let waits = nvgpu_waits(function);
     let implied = record.implied.iter();
-    implied.map(|number| waits.get(*number as usize).copied()).collect()
+    implied
+        .map(|number| waits.get(*number as usize).copied())
+        .collect()
 }

@@ -100,7 +100,8 @@ pub fn check_invariant(code: &Code, invariant: &Invariant) -> Result<Outcome, Br
         walk.node(id)?;
     }
     for (id, node) in (0..).zip(nodes) {
-        walk.is_exact(id, node).map_err(|wrong| Broken { node: id, wrong })?;
+        walk.is_exact(id, node)
+            .map_err(|wrong| Broken { node: id, wrong })?;
     }
     let certificate = walk.unfolding.map(Unfolding::finish);
     if let Some(Err(Unproven { node, .. })) = certificate.as_ref().map(check_certificate) {
@@ -135,7 +136,10 @@ impl Walk<'_> {
                 && node.slots.len() == self.state.slots.len()
                 && node.slots.iter().all(is_plain)
                 && node.vars.iter().all(|(_, value)| *value == UNKNOWN)
-                && node.tokens.iter().all(|(_, slots)| slots.iter().all(|on| *on == 0))
+                && node
+                    .tokens
+                    .iter()
+                    .all(|(_, slots)| slots.iter().all(|on| *on == 0))
                 && self.has_names(node)
         });
         if !is_entry {
@@ -321,7 +325,11 @@ impl Walk<'_> {
             }
             self.forget(node);
         }
-        if ages == Ages::at(node) { Ok(()) } else { Err(Wrong::Other) }
+        if ages == Ages::at(node) {
+            Ok(())
+        } else {
+            Err(Wrong::Other)
+        }
     }
 }
 

@@ -92,7 +92,11 @@ pub fn read<'c>(
         })?;
     let slice = Slice::new(index, create, ages, iterations)?;
     let (code, origins) = Emitter::emit(&slice, depth, counted);
-    let mut tokens: Vec<(Token, Value)> = slice.tokens.iter().map(|(value, token)| (*token, *value)).collect();
+    let mut tokens: Vec<(Token, Value)> = slice
+        .tokens
+        .iter()
+        .map(|(value, token)| (*token, *value))
+        .collect();
     tokens.sort_unstable_by_key(|(token, _)| *token);
     Ok(Reading {
         code,

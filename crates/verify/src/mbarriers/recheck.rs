@@ -62,7 +62,9 @@ pub fn recheck<'c>(record: &Record, with_tokens: Op<'c>, function: Op<'c>) -> Re
     }
     check_loads(&index)?;
     if recorded.next().is_some() {
-        return Err(Fault::Inexact("it has more proofs than there are rings".to_owned()));
+        return Err(Fault::Inexact(
+            "it has more proofs than there are rings".to_owned(),
+        ));
     }
     compare(with_tokens, function, Erased::Loads).map_err(Fault::Differs)?;
     Ok(Verified {
@@ -85,8 +87,7 @@ fn recheck_ring<'c>(
     }
     let invariant = recorded.invariant().ok_or(Fault::Names("mbarriers"))?;
     let outcome = check_invariant(&reading.code, &invariant);
-    let outcome =
-        outcome.map_err(|broken| Fault::Refused(format!("of ring {}, {broken}", recorded.ring)))?;
+    let outcome = outcome.map_err(|broken| Fault::Refused(format!("of ring {}, {broken}", recorded.ring)))?;
     let proof = task.proof(iterations, reading, invariant, outcome);
     if !recorded.is(rings, &proof, text) {
         return Err(Fault::Names("rings, variables or tokens"));

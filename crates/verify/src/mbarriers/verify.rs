@@ -120,9 +120,7 @@ pub fn verify<'c>(written: &Written<'_, 'c>) -> Result<Vec<Proof<'c>>, Failure<'
         let mut found = turn.prove(&index, &mut |task| search(task, &EACH));
         // Ages are seldom so small only where all iterations are told apart.
         if found.is_err() && turn.gathering.is_some() {
-            found = turn
-                .prove(&index, &mut |task| search(task, &FINEST))
-                .or(found);
+            found = turn.prove(&index, &mut |task| search(task, &FINEST)).or(found);
         }
         proofs.extend(found?);
     }

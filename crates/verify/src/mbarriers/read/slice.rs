@@ -175,7 +175,10 @@ impl<'a, 'c> Slice<'a, 'c> {
 
     /// What variables are, in order.
     pub fn meanings(&self) -> Vec<(Var, Meaning<'c>)> {
-        let values = self.vars.iter().map(|(value, var)| (*var, Meaning::Value(*value)));
+        let values = self
+            .vars
+            .iter()
+            .map(|(value, var)| (*var, Meaning::Value(*value)));
         let counters = self.counters.iter().map(|(of, var)| {
             let body = of.regions().next().and_then(Region::first);
             let variable = body.and_then(|body| body.args().next());
