@@ -5,7 +5,8 @@ use async_allocator::keep_freed_memory;
 use async_dialects::tool::with_module;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Region, Walk};
-use async_verify::groups::{Fault, Record, operation_of_queue, path_of, recheck};
+use async_verify::certificates::{Fault, Record, Subject, operation_of_queue, path_of};
+use async_verify::mbarriers::rings_of;
 use clap::Parser;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,12 +14,12 @@ use std::process::ExitCode;
 
 /// Checks what a pass has written, by the certificates that came with it.
 ///
-/// Each function with operations of a queue has to have a certificate, and each certificate a function. The checker knows neither the
-/// pass nor how it found its answer.
+/// Each function with operations of a queue or with mbarriers has to have a certificate, and each certificate a function. The checker
+/// knows neither the pass nor how it found its answer.
 #[derive(Parser)]
 #[command(name = "async-verify", version)]
 struct Options {
-    /// What --gpux-tokens-to-groups=certificates=FILE has written: MLIR, or `-` for the standard input.
+    /// What a pass has written, with its option certificates=FILE: MLIR, or `-` for the standard input.
     kernel: String,
     /// The file with the certificates.
     certificates: String,
@@ -59,17 +60,17 @@ pub fn verify(arguments: Vec<OsString>) -> ExitCode {
 /// The certificates of a file.
 struct Certificates {
     path: String,
-    /// By function, with their lines.
-    records: BTreeMap<String, (usize, Record)>,
+    /// By function, and by what they are about, with their lines.
+    records: BTreeMap<String, BTreeMap<Subject, (usize, Record)>>,
 }
 
 impl Certificates {
     /// Reads a file; returns what to print if it is damaged.
     fn read(path: &str) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: error: {error}"))?;
-        let mut records = BTreeMap::new();
+        let mut records: BTreeMap<String, BTreeMap<_, _>> = BTreeMap::new();
         for (line, text) in (1..).zip(text.lines()) {
-            let record: Record = serde_json::from_str(text).map_err(|error| {
+            let record = Record::parse(text).map_err(|error| {
                 let message = error.to_string();
                 let message = message.split(" at line ").next().unwrap_or_default();
                 format!(
@@ -77,8 +78,9 @@ impl Certificates {
                     error.column()
                 )
             })?;
-            let function = record.function.clone();
-            if let Some((before, _)) = records.insert(function.clone(), (line, record)) {
+            let (function, subject) = (record.function().to_owned(), record.subject());
+            let of_function = records.entry(function.clone()).or_default();
+            if let Some((before, _)) = of_function.insert(subject, (line, record)) {
                 return Err(format!(
                     "{path}:{line}:1: error: line {before} has a certificate of {function} already"
                 ));
@@ -113,7 +115,8 @@ fn module_holds(module: Op<'_>, certificates: &Certificates) -> bool {
     let lost = records
         .iter()
         .find(|(function, _)| !functions.contains_key(*function));
-    if let Some((function, (line, _))) = lost {
+    if let Some((function, lost)) = lost {
+        let line = lost.values().map(|(line, _)| *line).min().unwrap_or(1);
         eprintln!("{path}:{line}:1: error: the kernel has no function {function}");
         return false;
     }
@@ -125,19 +128,37 @@ fn module_holds(module: Op<'_>, certificates: &Certificates) -> bool {
 /// Checks a function, and prints what was found. Returns false if something is wrong.
 fn function_holds(function: Op<'_>, certificates: &Certificates) -> bool {
     let name = path_of(function);
-    let Some((line, record)) = certificates.records.get(&name) else {
-        let Some(op) = operation_of_queue(function) else {
+    let Some(records) = certificates.records.get(&name) else {
+        let queue = operation_of_queue(function).map(|op| (op, "belongs to a queue"));
+        let mbarriers = rings_of(function).first().map(|op| (*op, "makes mbarriers"));
+        let Some((op, what)) = queue.or(mbarriers) else {
             return true;
         };
-        Diagnostic::error(
-            op,
-            format!("belongs to a queue, but there is no certificate of {name}"),
-        )
-        .emit();
+        Diagnostic::error(op, format!("{what}, but there is no certificate of {name}")).emit();
         return false;
     };
-    let place = format!("{}:{line}", certificates.path);
-    match recheck(record, function) {
+    let is_missing = |subject| !records.contains_key(&subject);
+    let queue = operation_of_queue(function).filter(|_| is_missing(Subject::Groups));
+    let mbarriers = rings_of(function).first().copied();
+    let mbarriers = mbarriers.filter(|_| is_missing(Subject::Mbarriers));
+    for (op, what, subject) in [
+        (queue, "belongs to a queue", Subject::Groups),
+        (mbarriers, "makes mbarriers", Subject::Mbarriers),
+    ] {
+        if let Some(op) = op {
+            let message = format!("{what}, but no certificate of {name} is about {subject}");
+            Diagnostic::warning(op, message).emit();
+        }
+    }
+    records
+        .values()
+        .all(|(line, record)| record_holds(function, record, &format!("{}:{line}", certificates.path)))
+}
+
+/// Checks a function by the certificate at `place`, and prints what was found. Returns false if something is wrong.
+fn record_holds(function: Op<'_>, record: &Record, place: &str) -> bool {
+    let name = record.function();
+    match record.recheck(function) {
         Ok(verified) => {
             println!(
                 "{name}: verified ({} awaits, {} nodes)",

@@ -1,4 +1,4 @@
-//! Certificates of kernels: each number is needed as it is, and no certificate is one of another kernel.
+//! Certificates of kernels: each number and each word is needed as it is, and no certificate is one of another kernel.
 #![forbid(unsafe_code)]
 
 #[path = "../../crates/verify/tests/spoil/mod.rs"]
@@ -8,23 +8,59 @@ use anyhow::{Context, Result, ensure};
 use async_dialects::tool::{UpstreamAsync, with_module};
 use async_mlir::ir::{Op, Walk};
 use async_mlir::pass::PassError;
-use async_verify::groups::{Record, path_of, recheck};
-use serde::Deserialize;
+use async_verify::certificates::{Record, path_of};
 use serde_json::Value;
-use spoil::{numbers, spoiled};
+use spoil::{places, spoiled};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Kernels with rotated tokens, loops in loops, branches, several queues, stores, and iterations that are told apart.
-const KERNELS: [&str; 7] = [
-    "test/Tool/async-verify.mlir",
-    "test/Transforms/tokens-to-groups/branches.mlir",
-    "test/Transforms/tokens-to-groups/bulk-counts.mlir",
-    "test/Transforms/tokens-to-groups/constant-trip-loops.mlir",
-    "test/Transforms/tokens-to-groups/loop-carried-tokens.mlir",
-    "test/Transforms/tokens-to-groups/nested-loops.mlir",
-    "test/Transforms/tokens-to-groups/queues.mlir",
+const GROUPS: &str = "gpux-tokens-to-groups";
+const MBARRIERS: &str = "gpux-tokens-to-mbarriers";
+const NVGPU: &str = "nvgpu-exact-waits";
+const MBARRIERS_ALONE: &str = "gpux-tokens-to-mbarriers{war=mbarrier}";
+
+/// Kernels with rotated tokens, loops in loops, branches, several queues, stores, and iterations that are told apart; rings that are
+/// counted and computed, with tokens in branches, several loads a phase, threads that gather, and roles.
+const KERNELS: [(&str, &str); 17] = [
+    (GROUPS, "test/Tool/async-verify.mlir"),
+    (GROUPS, "test/Transforms/tokens-to-groups/branches.mlir"),
+    (GROUPS, "test/Transforms/tokens-to-groups/bulk-counts.mlir"),
+    (
+        GROUPS,
+        "test/Transforms/tokens-to-groups/constant-trip-loops.mlir",
+    ),
+    (
+        GROUPS,
+        "test/Transforms/tokens-to-groups/loop-carried-tokens.mlir",
+    ),
+    (GROUPS, "test/Transforms/tokens-to-groups/nested-loops.mlir"),
+    (GROUPS, "test/Transforms/tokens-to-groups/queues.mlir"),
+    (NVGPU, "test/Tool/async-verify-nvgpu.mlir"),
+    (NVGPU, "test/Transforms/nvgpu-exact-waits/nesting.mlir"),
+    (MBARRIERS, "test/Transforms/tokens-to-mbarriers/single.mlir"),
+    (
+        MBARRIERS,
+        "test/Transforms/tokens-to-mbarriers/constant-trips.mlir",
+    ),
+    (
+        MBARRIERS,
+        "test/Transforms/tokens-to-mbarriers/other-engines.mlir",
+    ),
+    (MBARRIERS, "test/Transforms/tokens-to-mbarriers/round-rings.mlir"),
+    (
+        MBARRIERS_ALONE,
+        "test/Transforms/tokens-to-mbarriers/explain-war-mbarrier.mlir",
+    ),
+    (
+        MBARRIERS_ALONE,
+        "test/Transforms/tokens-to-mbarriers/initialized.mlir",
+    ),
+    (
+        MBARRIERS_ALONE,
+        "test/Transforms/tokens-to-mbarriers/unsigned-loop.mlir",
+    ),
+    (MBARRIERS, "test/Transforms/tokens-to-mbarriers/roles-arrive.mlir"),
 ];
 
 /// Nothing here is in upstream's `async`.
@@ -40,17 +76,37 @@ impl UpstreamAsync for Ours {
     }
 }
 
-/// Numbers changed, and certificates with iterations.
+/// What was changed, and certificates with iterations, rings at which threads gather, and roles.
 #[derive(Default)]
 struct Tally {
     changed: usize,
     certificates: usize,
     with_iterations: usize,
+    with_gatherings: usize,
+    with_roles: usize,
 }
 
-/// Has the pass write `path`, and spoils each certificate.
-fn spoil_all(path: &Path, certificates: &Path, tally: &mut Tally) -> Result<()> {
-    let pass = format!("gpux-tokens-to-groups{{certificates={}}}", certificates.display());
+impl Tally {
+    fn add(&mut self, record: &Record) {
+        self.certificates += 1;
+        match record {
+            Record::Groups(record) => {
+                let has_iterations = record.nodes.iter().any(|node| !node.context.is_empty());
+                self.with_iterations += usize::from(has_iterations);
+            }
+            Record::Mbarriers(record) => {
+                let mut proofs = record.proofs.iter();
+                self.with_gatherings += usize::from(proofs.any(|proof| proof.gathering.is_some()));
+                self.with_roles += usize::from(record.ir.contains("gpux.roles"));
+            }
+        }
+    }
+}
+
+/// Has `pass` write `path`, and spoils each certificate.
+fn spoil_all(pass: &str, path: &Path, certificates: &Path, tally: &mut Tally) -> Result<()> {
+    let (flag, options) = pass.split_once('{').unwrap_or((pass, "}"));
+    let pass = format!("{flag}{{certificates={} {options}", certificates.display());
     let path = path.to_str().context("a path is text")?;
     let counted = with_module::<Ours, _>(path, &[&pass], |module| {
         let text = fs::read_to_string(certificates)?;
@@ -66,6 +122,8 @@ fn spoil_all(path: &Path, certificates: &Path, tally: &mut Tally) -> Result<()> 
     tally.changed += counted.changed;
     tally.certificates += counted.certificates;
     tally.with_iterations += counted.with_iterations;
+    tally.with_gatherings += counted.with_gatherings;
+    tally.with_roles += counted.with_roles;
     Ok(())
 }
 
@@ -80,44 +138,54 @@ fn functions(module: Op<'_>) -> BTreeMap<String, Op<'_>> {
     functions
 }
 
+/// Looks at `json` as `async-verify` does.
+fn is_accepted(json: &Value, functions: &BTreeMap<String, Op>) -> bool {
+    let record = Record::parse(&json.to_string());
+    record.is_ok_and(|record| {
+        let function = functions.get(record.function());
+        function.is_some_and(|function| record.recheck(*function).is_ok())
+    })
+}
+
 fn spoil_one(json: &Value, functions: &BTreeMap<String, Op>, tally: &mut Tally) -> Result<()> {
-    let record = Record::deserialize(json)?;
-    let function = *functions.get(&record.function).context("it has a function")?;
-    if let Err(fault) = recheck(&record, function) {
+    let record = Record::parse(&json.to_string())?;
+    let function = *functions.get(record.function()).context("it has a function")?;
+    if let Err(fault) = record.recheck(function) {
         anyhow::bail!("{fault}");
     }
-    for at in 0..numbers(json) {
+    for at in 0..places(json) {
         for other in spoiled(json, at) {
-            let accepted = Record::deserialize(&other).is_ok_and(|other| recheck(&other, function).is_ok());
-            ensure!(!accepted, "accepted with another number {at}:\n{other}");
+            ensure!(
+                !is_accepted(&other, functions),
+                "accepted with another value at {at}:\n{other}"
+            );
             tally.changed += 1;
         }
     }
-    for (name, other) in functions.iter().filter(|(name, _)| **name != record.function) {
+    for (name, other) in functions.iter().filter(|(name, _)| *name != record.function()) {
         ensure!(
-            recheck(&record, *other).is_err(),
+            record.recheck(*other).is_err(),
             "accepted as a certificate of {name}"
         );
     }
-    tally.certificates += 1;
-    tally.with_iterations += usize::from(record.nodes.iter().any(|node| !node.context.is_empty()));
+    tally.add(&record);
     Ok(())
 }
 
 #[test]
-fn no_number_can_be_changed() -> Result<()> {
+fn nothing_can_be_changed() -> Result<()> {
     async_passes::register_all();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folder = tempfile::tempdir()?;
     let mut tally = Tally::default();
-    for (kernel, number) in KERNELS.iter().zip(0..) {
+    for ((pass, kernel), number) in KERNELS.iter().zip(0..) {
         let certificates = folder.path().join(format!("{number}.certificates"));
-        spoil_all(&root.join(kernel), &certificates, &mut tally).with_context(|| (*kernel).to_owned())?;
+        spoil_all(pass, &root.join(kernel), &certificates, &mut tally)
+            .with_context(|| (*kernel).to_owned())?;
     }
-    println!(
-        "{} numbers changed in {} certificates",
-        tally.changed, tally.certificates
-    );
+    println!("{} changes of {} certificates", tally.changed, tally.certificates);
     ensure!(tally.with_iterations >= 2, "none tells iterations apart");
+    ensure!(tally.with_gatherings >= 2, "in none do threads gather");
+    ensure!(tally.with_roles >= 1, "none is of warps with roles");
     Ok(())
 }

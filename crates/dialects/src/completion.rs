@@ -174,6 +174,21 @@ impl<'c> Completion<'c> {
     }
 }
 
+/// What `op` means if all threads of a block execute it together and one issues it.
+#[must_use]
+pub fn issued_for_block(op: Op<'_>) -> Option<Completion<'_>> {
+    let is_issue = |completion: &Completion| {
+        completion.effect == GroupEffect::Issue && completion.scope == ExecutionScope::Block
+    };
+    Completion::of(op).filter(is_issue)
+}
+
+/// Returns true if `op` starts a load of a whole block in token form: it completes on an mbarrier, and belongs to no queue.
+#[must_use]
+pub fn is_block_wide_load(op: Op<'_>) -> bool {
+    issued_for_block(op).is_some_and(|completion| completion.queue.is_none())
+}
+
 /// The name of the engine that `op` runs on: its `async.engine`, or that of its queue if it is asynchronous; `tma` of what completes on an
 /// mbarrier.
 #[must_use]

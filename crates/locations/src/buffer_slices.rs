@@ -15,7 +15,7 @@ use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::r#type::MemRefType;
 use async_mlir::melior::ir::{ShapedTypeLike, TypeLike};
 use async_mlir::names::{attr, gpu, memref, nvgpu, vector};
-use async_mlir::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_rank};
+use async_mlir::types::{DYNAMIC, MapResult, dense_numbers, map_results, memory_space, vector_rank};
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,6 +87,11 @@ impl<'c> BufferSlice<'c> {
         self.base
     }
 
+    /// The index of the first dimension, if it is a constant.
+    pub fn constant_index(self) -> Option<i64> {
+        self.first_index
+    }
+
     /// Returns true if nothing but operations that are handed the buffer can access it.
     pub fn is_non_escaping(self) -> bool {
         is_non_escaping(self.base)
@@ -135,9 +140,14 @@ fn parent_function<'c>(value: Value<'c>) -> Option<Op<'c>> {
         .find(|op| op.is_function())
 }
 
-/// Returns true if both are memrefs of different memory spaces.
+/// Returns true if both are memrefs of different memory spaces. One of the default memory space may lead to any memory, if it is not known where
+/// it comes from.
 fn spaces_differ<'c>(a: Value<'c>, b: Value<'c>) -> bool {
-    let space = |value: Value<'c>| Some(MemRefType::try_from(value.ty()).ok()?.memory_space());
+    let space = |value: Value<'c>| {
+        let is_any = memory_space(value.ty()).is_none() && buffer_origin(value) == BufferOrigin::Unknown;
+        let memref = MemRefType::try_from(value.ty()).ok();
+        Some(memref.filter(|_| !is_any)?.memory_space())
+    };
     match (space(a), space(b)) {
         (Some(a), Some(b)) => a != b,
         _ => false,

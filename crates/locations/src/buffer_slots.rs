@@ -86,6 +86,13 @@ impl<'c> BufferSlot<'c> {
         self.constant >= 0 && is_non_negative(self.value)
     }
 
+    /// Returns true if this one differs from `other` as that was before `variable` grew by so much.
+    #[must_use]
+    pub fn differs_after(self, other: Self, variable: Value<'c>, growth: i64) -> bool {
+        let constant = self.constant.checked_add(growth);
+        self.value == variable && constant.is_some_and(|constant| Self { constant, ..self }.differs(other))
+    }
+
     /// Returns true if the two are different at any one time.
     #[must_use]
     pub fn differs(self, other: Self) -> bool {

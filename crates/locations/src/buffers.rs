@@ -110,8 +110,13 @@ impl<'c> Buffers<'c> {
             };
             touched.global = GlobalBuffer::Any;
         } else if MemorySpace::of(base.ty()).is_none() && buffer_origin(base) == BufferOrigin::Unknown {
-            // It may be one that the function has chosen from others.
-            touched.workgroup = self.captured().into_iter().map(anything).collect();
+            // It may be one that the function has chosen from others, or one that others know and handed over.
+            let reachable = if may_be_foreign(base) {
+                self.escaped()
+            } else {
+                self.captured()
+            };
+            touched.workgroup = self.any_of(reachable, base);
             touched.global = GlobalBuffer::Any;
         } else if MemorySpace::of(base.ty()) != Some(MemorySpace::Private)
             && !base.defining_op().is_some_and(|op| op.is(memref::ALLOCA))

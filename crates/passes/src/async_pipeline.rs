@@ -278,7 +278,7 @@ fn pipeline<'c>(
     finish(function, &pipeliner)?;
     if pipelined > 0 && cx.str("emit") == "nvgpu" {
         to_nvgpu(function)?;
-        set_exact_waits(function, true, &|_, _| {})?;
+        set_exact_waits(function, true, "", &|_, _| {})?;
     }
     Ok(())
 }

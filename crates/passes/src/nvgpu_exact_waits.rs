@@ -13,9 +13,12 @@
 //! [`mod@solve`] asks the algorithm, [`relax`] decides which explicit counts stay, with what [`crate::analysis::buffer_slices`] knows of buffers.
 
 mod relax;
+mod rotation;
+mod rows;
 mod solve;
 
 use crate::analysis::op_classifier::pending_limit_message;
+use crate::utils::certificates::CERTIFICATES;
 use crate::utils::verify_result::{VERIFY_RESULT, check_nvgpu_waits};
 use async_dialects::completion::Completion;
 use async_dialects::registry::GPUX;
@@ -37,7 +40,7 @@ impl Pass for NvgpuExactWaits {
         anchor: Anchor::Functions,
         // What `nvgpu`'s operations mean to completion comes with `gpux`.
         dependent_dialects: &[GPUX, Dialect::NVGPU],
-        options: &[VERIFY_RESULT],
+        options: &[VERIFY_RESULT, CERTIFICATES],
         statistics: &[
             StatisticInfo {
                 name: "set",
@@ -63,16 +66,24 @@ impl Pass for NvgpuExactWaits {
     };
 
     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let verify = cx.bool("verify-result");
-        set_exact_waits(op, verify, &|statistic, number| cx.count(statistic, number))
+        let certificates = cx.str(CERTIFICATES.name);
+        let verify = cx.bool(VERIFY_RESULT.name) || !certificates.is_empty();
+        let count = |statistic, number| cx.count(statistic, number);
+        set_exact_waits(op, verify, certificates, &count)
     }
 }
 
 /// Adds to a statistic.
 type Count<'a> = &'a dyn Fn(&'static str, u64);
 
-/// Sets the counts of the waits of `function`; with `verify`, has them checked.
-pub(crate) fn set_exact_waits<'c>(function: Op<'c>, verify: bool, count: Count) -> Result<(), PassError<'c>> {
+/// Sets the counts of the waits of `function`; with `verify`, has them checked, and writes what proves them to the file `certificates`, if that
+/// is not empty.
+pub(crate) fn set_exact_waits<'c>(
+    function: Op<'c>,
+    verify: bool,
+    certificates: &str,
+    count: Count,
+) -> Result<(), PassError<'c>> {
     let found = look(function)?;
     if !found.copies_or_waits {
         return Ok(());
@@ -93,7 +104,8 @@ pub(crate) fn set_exact_waits<'c>(function: Op<'c>, verify: bool, count: Count) 
         roles.insert(verdict.wait.op, apply(&verdict, count));
     }
     if verify {
-        check_nvgpu_waits(function, &|op| roles.get(&op).copied().unwrap_or(WaitRole::Wait))?;
+        let role = |op| roles.get(&op).copied().unwrap_or(WaitRole::Wait);
+        check_nvgpu_waits(function, &role, NvgpuExactWaits::INFO.flag, certificates)?;
     }
     let implied = roles.into_iter().filter(|(_, role)| *role == WaitRole::Await);
     implied.for_each(|(op, _)| op.erase());

@@ -32,6 +32,7 @@ mod state;
 use crate::analysis::phase_skeleton::{self, PhaseSkeleton};
 use crate::analysis::roles::Roles;
 use crate::analysis::uniformity::Uniformity;
+use crate::utils::certificates::CERTIFICATES;
 use crate::utils::device::own_ops;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
 use crate::utils::verify_result::{VERIFY_RESULT, check_mbarriers};
@@ -42,6 +43,7 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Attribute;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_verify::mbarriers::Written;
 use tokenflow::phases::{self, Plan};
 
 /// The pass.
@@ -87,6 +89,7 @@ impl Pass for TokensToMbarriers {
                 "emit remarks that say which tokens each mbarrier carries",
             ),
             VERIFY_RESULT,
+            CERTIFICATES,
         ],
         dependent_dialects: &[
             Dialect::ARITH,
@@ -162,14 +165,21 @@ impl Pass for TokensToMbarriers {
         cx.count("phases", plan.phases.len() as u64);
         cx.count("barriers", plan.rendezvous.len() as u64);
         let written = emit::emit(op, read, &plan, war, issuer)?;
-        if cx.bool(VERIFY_RESULT.name) {
-            check_mbarriers(op, &written.rings, &written.loads, roles.is_some())?;
-        }
-        written.erase_loads();
-        awaits::erase_complete(op);
         if roles.is_some() {
             op.set_attr(gpux_attr::ROLES, Attribute::unit(op.context()));
         }
+        let certificates = cx.str(CERTIFICATES.name);
+        if cx.bool(VERIFY_RESULT.name) || !certificates.is_empty() {
+            let beside_tokens = Written {
+                function: op,
+                rings: &written.rings,
+                loads: &written.loads,
+                has_roles: roles.is_some(),
+            };
+            check_mbarriers(&beside_tokens, Self::INFO.flag, certificates)?;
+        }
+        written.erase_loads();
+        awaits::erase_complete(op);
         verify_contract(op)
     }
 }

@@ -14,7 +14,6 @@
 pub mod certificate;
 pub mod check;
 pub mod code;
-pub mod compare;
 pub mod exact;
 pub mod infer;
 pub mod needed;
@@ -26,9 +25,8 @@ pub mod state;
 pub use certificate::Certificate;
 pub use check::{Refusal, check};
 pub use code::Code;
-pub use compare::{Difference, compare};
 pub use exact::{Inexact, check_exact};
 pub use infer::infer;
 pub use needed::check_and_find_superfluous;
-pub use recheck::{Fault, Verified, operation_of_queue, path_of, recheck};
+pub use recheck::{nvgpu_waits, recheck};
 pub use record::Record;

@@ -6,6 +6,7 @@
 
 pub mod awaits;
 pub mod barriers;
+pub mod certificates;
 pub mod flags;
 pub mod groups;
 pub mod mbarriers;

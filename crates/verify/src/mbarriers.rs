@@ -10,11 +10,15 @@
 
 pub mod certificate;
 pub mod check_certificate;
+pub mod check_invariant;
 pub mod code;
 pub mod explore;
 pub mod int;
+pub mod invariant;
 pub mod liveness;
 pub mod read;
+pub mod recheck;
+pub mod record;
 pub mod slot;
 pub mod state;
 pub mod unfold;
@@ -22,8 +26,12 @@ pub mod verify;
 
 pub use certificate::Certificate;
 pub use check_certificate::{Unproven, check_certificate};
+pub use check_invariant::{Broken, Outcome, check_invariant};
 pub use code::Code;
-pub use explore::{Outcome, Refusal, check};
+pub use explore::{Refusal, check, explore};
+pub use invariant::Invariant;
 pub use read::Written;
+pub use recheck::{recheck, rings_of};
+pub use record::Record;
 pub use slot::Fault;
-pub use verify::{Failure, verify};
+pub use verify::{Failure, Proof, verify};

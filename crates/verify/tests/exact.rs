@@ -1,4 +1,4 @@
-//! A certificate is the one that its code has: no number of it can be changed.
+//! A certificate is the one that its code has: nothing in it can be changed.
 #![allow(missing_docs)]
 
 mod flatten;
@@ -14,7 +14,7 @@ use oracle::lower::{PLAIN, lower};
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
-use spoil::{numbers, spoiled};
+use spoil::{places, spoiled};
 use tokenflow::Options;
 
 /// Looks at nodes as `async-verify` does.
@@ -30,7 +30,7 @@ proptest! {
     #![proptest_config(config(150))]
 
     #[test]
-    fn no_number_can_be_changed(
+    fn nothing_can_be_changed(
         recipe in prop_oneof![
             any_program(Style::Tokens),
             any_program(Style::Mixed),
@@ -50,10 +50,10 @@ proptest! {
         prop_assert!(exact.is_ok(), "{exact:?}\n{code:#?}\n{certificate:#?}");
         let nodes = serde_json::to_value(nodes).expect("numbers are JSON");
         // Of the longest, some.
-        let all = numbers(&nodes);
+        let all = places(&nodes);
         for at in (first % all.div_ceil(200).max(1)..all).step_by(all.div_ceil(200).max(1)) {
             for other in spoiled(&nodes, at) {
-                prop_assert!(!is_accepted(&code, &other), "number {at} of\n{nodes}\n{other}\n{code:#?}");
+                prop_assert!(!is_accepted(&code, &other), "place {at} of\n{nodes}\n{other}\n{code:#?}");
             }
         }
     }

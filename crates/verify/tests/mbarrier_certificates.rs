@@ -5,22 +5,42 @@
 
 #[path = "rings/generate.rs"]
 mod rings;
+mod spoil;
 
 use async_verify::mbarriers::certificate::{Account, Node};
-use async_verify::mbarriers::{Certificate, check, check_certificate};
+use async_verify::mbarriers::record::{RecordedNode, invariant_of, nodes_of};
+use async_verify::mbarriers::{
+    Certificate, Code, Invariant, Outcome, check, check_certificate, check_invariant,
+};
 use proptest::prelude::*;
 use rings::{changes, pipelines};
+use serde::Deserialize;
+use serde_json::Value;
+use spoil::{places, spoiled as spoiled_json};
 
-/// The certificate of a random pipeline, perhaps with a change.
-fn certificates() -> impl Strategy<Value = Certificate> {
+/// A random pipeline, perhaps with a change, and what is known of it.
+fn checked() -> impl Strategy<Value = (Code, Invariant, Outcome)> {
     let changes = proptest::collection::vec(changes(), 0..2);
     (pipelines(), changes).prop_filter_map("has none", |(pipeline, changes)| {
         let mut draft = pipeline.draft();
         for change in &changes {
             change.apply(&mut draft);
         }
-        check(&draft.code()).ok()?.certificate
+        let code = draft.code();
+        let (invariant, outcome) = check(&code).ok()?;
+        Some((code, invariant, outcome))
     })
+}
+
+fn certificates() -> impl Strategy<Value = Certificate> {
+    checked().prop_filter_map("has none", |(_, _, outcome)| outcome.certificate)
+}
+
+/// Looks at nodes as `async-verify` does.
+fn is_accepted(code: &Code, nodes: &Value) -> bool {
+    let nodes = Vec::<RecordedNode>::deserialize(nodes);
+    let invariant = nodes.ok().and_then(|nodes| invariant_of(&nodes));
+    invariant.is_some_and(|invariant| check_invariant(code, &invariant).is_ok())
 }
 
 /// All that an account can be mistaken for by one number.
@@ -104,5 +124,21 @@ proptest! {
         }
         let without_entry = Certificate { nodes: Vec::new(), ..certificate.clone() };
         prop_assert!(check_certificate(&without_entry).is_err());
+    }
+
+    #[test]
+    fn nothing_in_an_invariant_can_be_another((code, invariant, outcome) in checked(), first in 0_usize..64) {
+        let nodes = nodes_of(&invariant);
+        let again = invariant_of(&nodes);
+        prop_assert_eq!(again.as_ref(), Some(&invariant));
+        prop_assert_eq!(check_invariant(&code, &invariant), Ok(outcome));
+        let nodes = serde_json::to_value(nodes).expect("numbers are JSON");
+        // Of the longest, some.
+        let step = places(&nodes).div_ceil(200).max(1);
+        for at in (first % step..places(&nodes)).step_by(step) {
+            for other in spoiled_json(&nodes, at) {
+                prop_assert!(!is_accepted(&code, &other), "place {} of\n{}\n{}\n{:#?}", at, nodes, other, code);
+            }
+        }
     }
 }

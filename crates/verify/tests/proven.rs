@@ -50,7 +50,7 @@ fn rings() -> impl Strategy<Value = Case> {
         for change in &changes {
             change.apply(&mut draft);
         }
-        mbarriers::check(&draft.code()).ok()?.certificate
+        mbarriers::check(&draft.code()).ok()?.1.certificate
     });
     (certificates, spoils()).prop_map(|(certificate, spoils)| (mbarrier_lines::write(&certificate), spoils))
 }

@@ -50,7 +50,7 @@ fn look<T>(context: &Context, kernel: &str, look: impl FnOnce(&Written) -> T) ->
 /// What is wrong with a kernel; nothing if it is accepted.
 fn fault(context: &Context, kernel: &str) -> Option<String> {
     let verdict = look(context, kernel, |written| {
-        verify(written).map_err(|failure| failure.what)
+        verify(written).map(|_| ()).map_err(|failure| failure.what)
     });
     verdict.map_or_else(|| Some("it can't be parsed".to_owned()), Result::err)
 }
@@ -62,7 +62,7 @@ fn certified(written: &Written) -> (usize, usize) {
     for &create in written.rings {
         let reading = read(&index, create, &[], Iterations::Some, Gathering::default());
         let outcome = check(&reading.expect("it can be read").code);
-        certified += usize::from(outcome.is_ok_and(|outcome| outcome.certificate.is_some()));
+        certified += usize::from(outcome.is_ok_and(|(_, outcome)| outcome.certificate.is_some()));
     }
     (written.rings.len(), certified)
 }

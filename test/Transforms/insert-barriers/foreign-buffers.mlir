@@ -4,6 +4,7 @@
 // RUN: async-opt %s --gpux-insert-barriers 2>/dev/null | async-sim - --kernel=a_global_of_another_function --block=32 | FileCheck %s --check-prefix=GLOBAL
 // RUN: async-opt %s --gpux-insert-barriers 2>/dev/null | async-sim - --kernel=one_of_two --block=32 --arg 1=1 | FileCheck %s --check-prefix=ONE
 // RUN: async-opt %s --gpux-insert-barriers 2>/dev/null | async-sim - --kernel=carried --block=32 | FileCheck %s --check-prefix=CARRIED
+// RUN: async-opt %s --gpux-insert-barriers 2>/dev/null | async-sim - --kernel=of_no_memory_space --block=32 | FileCheck %s --check-prefix=SPACE
 
 // Buffers that a function does not mention: others have them, and calls may access them.
 
@@ -29,6 +30,11 @@ gpu.module @kernels {
     %t = gpu.thread_id x
     memref.store %x, %s[%t] : !out
     return
+  }
+  func.func private @of_any_memory_space() -> !out {
+    %s = memref.get_global @global : !row
+    %any = memref.memory_space_cast %s : !row to !out
+    return %any : !out
   }
   func.func private @pointer() -> !llvm.ptr<3>
 
@@ -134,6 +140,25 @@ gpu.module @kernels {
     %other = llvm.getelementptr %first[%mirrored] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f32
     llvm.store %x, %own : f32, !llvm.ptr<3>
     %y = llvm.load %other : !llvm.ptr<3> -> f32
+    memref.store %y, %out[%t] : !out
+    gpu.return
+  }
+
+  // What a call returns may be memory of the workgroup, although its type doesn't say so.
+  //
+  // SPACE: of_no_memory_space: clean
+  // CHECK-LABEL: gpu.func @of_no_memory_space
+  // CHECK: memref.store
+  // CHECK-NEXT: gpu.barrier
+  // CHECK-NEXT: memref.load
+  gpu.func @of_no_memory_space(%x: f32, %out: !out) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c31 = arith.constant 31 : index
+    %t = gpu.thread_id x
+    %mirrored = arith.subi %c31, %t : index
+    %any = func.call @of_any_memory_space() : () -> !out
+    %s = memref.get_global @global : !row
+    memref.store %x, %s[%t] : !row
+    %y = memref.load %any[%mirrored] : !out
     memref.store %y, %out[%t] : !out
     gpu.return
   }

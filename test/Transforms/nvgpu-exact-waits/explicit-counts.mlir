@@ -353,7 +353,7 @@ func.func @buffer_of_the_caller(%src: memref<64xf32>, %b: memref<64xf32, 3>, %i:
 // -----
 
 // Relaxed: in a loop that looks one iteration ahead, the wait itself names the younger copy an iteration later. The
-// row that is read is not known, yet it is the one awaited.
+// row that is read is not known, yet it is another one than that of this iteration's copy.
 // CHECK-LABEL: @rotating_tokens
 func.func @rotating_tokens(%src: memref<64xf32>, %i: index, %n: index, %out: memref<64xf32>) {
   %c0 = arith.constant 0 : index
@@ -376,4 +376,91 @@ func.func @rotating_tokens(%src: memref<64xf32>, %i: index, %n: index, %out: mem
     scf.yield %3 : !nvgpu.device.async.token
   }
   return
+}
+
+// -----
+
+// Two iterations ahead: the row that is read is none of those of the copies of this iteration and the last one, nor of the second copy before
+// the loop, which may be in flight in the first iteration alone.
+// CHECK-LABEL: @two_iterations_ahead
+func.func @two_iterations_ahead(%src: memref<64xf32>, %i: index, %n: index, %out: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %a = memref.alloc() : memref<3x64xf32, 3>
+  %0 = nvgpu.device_async_copy %src[%i], %a[%c0, %i], 4 : memref<64xf32> to memref<3x64xf32, 3>
+  %1 = nvgpu.device_async_create_group %0
+  %2 = nvgpu.device_async_copy %src[%i], %a[%c1, %i], 4 : memref<64xf32> to memref<3x64xf32, 3>
+  %3 = nvgpu.device_async_create_group %2
+  scf.for %j = %c0 to %n step %c1 iter_args(%t = %1, %u = %3) -> (!nvgpu.device.async.token, !nvgpu.device.async.token) {
+    %k = arith.addi %j, %c2 : index
+    %ahead = arith.remui %k, %c3 : index
+    %4 = nvgpu.device_async_copy %src[%k], %a[%ahead, %i], 4 : memref<64xf32> to memref<3x64xf32, 3>
+    %5 = nvgpu.device_async_create_group %4
+    // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
+    nvgpu.device_async_wait %t {numGroups = 0 : i32}
+    gpu.barrier
+    %next = arith.addi %j, %c0 : index
+    %row = arith.remui %next, %c3 : index
+    %x = memref.load %a[%row, %i] : memref<3x64xf32, 3>
+    memref.store %x, %out[%j] : memref<64xf32>
+    scf.yield %u, %5 : !nvgpu.device.async.token, !nvgpu.device.async.token
+  }
+  return
+}
+
+// -----
+
+// The same, but the row that is read is that of the next iteration: the count is meant to complete its copy.
+// CHECK-LABEL: @reads_ahead
+func.func @reads_ahead(%src: memref<64xf32>, %i: index, %n: index, %out: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %a = memref.alloc() : memref<3x64xf32, 3>
+  %0 = nvgpu.device_async_copy %src[%i], %a[%c0, %i], 4 : memref<64xf32> to memref<3x64xf32, 3>
+  %1 = nvgpu.device_async_create_group %0
+  // expected-note @below {{it also completes this copy}}
+  %2 = nvgpu.device_async_copy %src[%i], %a[%c1, %i], 4 : memref<64xf32> to memref<3x64xf32, 3>
+  %3 = nvgpu.device_async_create_group %2
+  scf.for %j = %c0 to %n step %c1 iter_args(%t = %1, %u = %3) -> (!nvgpu.device.async.token, !nvgpu.device.async.token) {
+    %k = arith.addi %j, %c2 : index
+    %ahead = arith.remui %k, %c3 : index
+    %4 = nvgpu.device_async_copy %src[%k], %a[%ahead, %i], 4 : memref<64xf32> to memref<3x64xf32, 3>
+    %5 = nvgpu.device_async_create_group %4
+    // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+    // expected-warning @below {{`numGroups = 0` is kept, as it completes more; the exact count for the copies awaited here is 2}}
+    nvgpu.device_async_wait %t {numGroups = 0 : i32}
+    gpu.barrier
+    %next = arith.addi %j, %c1 : index
+    %row = arith.remui %next, %c3 : index
+    // expected-note @below {{what the copy writes may be accessed here before a wait names the copy}}
+    %x = memref.load %a[%row, %i] : memref<3x64xf32, 3>
+    memref.store %x, %out[%j] : memref<64xf32>
+    scf.yield %u, %5 : !nvgpu.device.async.token, !nvgpu.device.async.token
+  }
+  return
+}
+
+// -----
+
+// What a call returns may be where the second copy writes, although its type doesn't say so.
+func.func private @of_any_memory_space() -> memref<64xf32>
+// CHECK-LABEL: @reads_what_a_call_returned
+func.func @reads_what_a_call_returned(%src: memref<64xf32>, %a: memref<64xf32, 3>, %b: memref<64xf32, 3>, %i: index) -> f32 {
+  %any = call @of_any_memory_space() : () -> memref<64xf32>
+  %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  %1 = nvgpu.device_async_create_group %0
+  // expected-note @below {{it also completes this copy}}
+  %2 = nvgpu.device_async_copy %src[%i], %b[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  %3 = nvgpu.device_async_create_group %2
+  // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+  // expected-warning @below {{`numGroups = 0` is kept, as it completes more; the exact count for the copies awaited here is 1}}
+  nvgpu.device_async_wait %1 {numGroups = 0 : i32}
+  // expected-note @below {{what the copy writes may be accessed here before a wait names the copy}}
+  %x = memref.load %any[%i] : memref<64xf32>
+  nvgpu.device_async_wait %3
+  return %x : f32
 }

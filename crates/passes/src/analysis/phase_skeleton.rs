@@ -12,7 +12,8 @@ use self::pending_reads::PendingReads;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target, how_to_structure, unbound_operands};
 use super::roles::Roles;
 use super::uniformity::may_diverge;
-use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
+pub use async_dialects::completion::is_block_wide_load;
+use async_dialects::completion::{Completion, GroupEffect, issued_for_block};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::control_flow::{constant_trip_count, selected_values};
@@ -112,24 +113,10 @@ pub fn read_with_roles<'c>(
     Ok(reader.out)
 }
 
-/// Returns true if `op` starts a load in token form.
-#[must_use]
-pub fn is_block_wide_load(op: Op<'_>) -> bool {
-    issues_for_block(op).is_some_and(|completion| completion.queue.is_none())
-}
-
 /// Returns true if `op` starts a store in token form.
 #[must_use]
 pub fn is_block_wide_store(op: Op<'_>) -> bool {
-    issues_for_block(op).is_some_and(|completion| completion.queue.is_some())
-}
-
-/// What `op` means if all threads of a block execute it together and one issues it.
-fn issues_for_block(op: Op<'_>) -> Option<Completion<'_>> {
-    let is_issue = |completion: &Completion| {
-        completion.effect == GroupEffect::Issue && completion.scope == ExecutionScope::Block
-    };
-    Completion::of(op).filter(is_issue)
+    issued_for_block(op).is_some_and(|completion| completion.queue.is_some())
 }
 
 /// Returns true if `op` or something in it is block-wide and in token form.

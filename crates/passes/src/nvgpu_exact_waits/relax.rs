@@ -6,14 +6,15 @@
 //!
 //! The rule. *w* is relaxed if, for each of its *s*,
 //!
-//! 1. *w* names *s*, as in a loop whose tokens rotate: it names *s* one or more iterations later; or
-//! 2. on some path from *w* on, a wait names *s*, and on none of them comes, before such a wait, an operation that may
-//!    access the buffer that *s* writes, or the end of a function that leaves the buffer to others.
+//! on some path from *w* on, a wait names *s*, and on none of them comes, before such a wait, an operation that may
+//! access the buffer that *s* writes, or the end of a function that leaves the buffer to others. In a loop whose tokens rotate, that wait is *w*
+//! itself, some iterations later, and rows of the buffer take turns: they are compared by iteration ([`super::rotation`]).
 //!
 //! Other asynchronous copies into the buffer don't count as accesses: what *s* wrote would have been read before.
 //!
 //! Cost: for each explicit count that is to be relaxed, the blocks between it and the waits that name its copies.
 
+use super::rotation::Rotation;
 use crate::analysis::buffer_slices::{Access, BufferSlice, access, destination};
 use crate::analysis::skeleton::Skeleton;
 use async_mlir::ir::{Op, Value};
@@ -109,8 +110,9 @@ impl<'a, 'c> Relaxation<'a, 'c> {
         }
     }
 
-    /// Returns why wait `w`, whose explicit count completes `more` than the exact one, must stay; `None` if it may go.
-    pub fn reason_to_keep(&self, w: Await, more: &Operations) -> Option<Reason<'c>> {
+    /// Returns why wait `w`, whose explicit count completes `more` than the exact one, must stay; `None` if it may go. With the exact one, it
+    /// leaves so many groups `pending`; `None` if that is not known.
+    pub fn reason_to_keep(&self, w: Await, more: &Operations, pending: Option<u8>) -> Option<Reason<'c>> {
         if more.unknown {
             return Some(Reason::Calls);
         }
@@ -120,9 +122,6 @@ impl<'a, 'c> Relaxation<'a, 'c> {
             if waits.is_empty() {
                 return Some(Reason::NeverNamed(self.copy(site)));
             }
-            if waits.contains(&w) {
-                continue;
-            }
             for &wait in &waits {
                 names.by_wait.entry(wait).or_default().push(site);
             }
@@ -131,7 +130,9 @@ impl<'a, 'c> Relaxation<'a, 'c> {
         if names.by_site.is_empty() {
             return None;
         }
-        self.walk(w, &names)
+        let wait = self.skeleton.awaits[w.0 as usize];
+        let rotation = pending.and_then(|pending| Rotation::new(wait, pending));
+        self.walk(w, &names, rotation.as_ref())
     }
 
     fn copy(&self, site: Site) -> Op<'c> {
@@ -158,14 +159,14 @@ impl<'a, 'c> Relaxation<'a, 'c> {
     }
 
     /// Follows all paths from `w` on, each copy until a wait names it.
-    fn walk(&self, w: Await, names: &Names) -> Option<Reason<'c>> {
+    fn walk(&self, w: Await, names: &Names, rotation: Option<&Rotation<'c>>) -> Option<Reason<'c>> {
         let (block, place) = self.places[&w];
         let mut named: FxHashSet<Site> = FxHashSet::default();
         let mut seen: FxHashMap<usize, FxHashSet<Site>> = FxHashMap::default();
         let start = self.pending(names.by_site.keys().copied());
         let mut work = vec![(block, place + 1, start)];
         while let Some((b, from, mut pending)) = work.pop() {
-            let reason = self.block(b, from, names, &mut pending, &mut named);
+            let reason = self.block(b, from, (names, rotation), &mut pending, &mut named);
             if reason.is_some() {
                 return reason;
             }
@@ -189,7 +190,7 @@ impl<'a, 'c> Relaxation<'a, 'c> {
         &self,
         b: usize,
         from: usize,
-        names: &Names,
+        (names, rotation): (&Names, Option<&Rotation<'c>>),
         pending: &mut Pending<'c>,
         named: &mut FxHashSet<Site>,
     ) -> Option<Reason<'c>> {
@@ -208,7 +209,9 @@ impl<'a, 'c> Relaxation<'a, 'c> {
                 }
             }
             let op = self.skeleton.awaits[at.0 as usize];
-            if let Some(site) = pending.accessed(&access(op)) {
+            let keeps_apart =
+                |site| rotation.is_some_and(|rotation| rotation.keeps_apart(self.copy(site), op));
+            if let Some(site) = pending.accessed(&access(op), keeps_apart) {
                 return Some(Reason::Accessed {
                     copy: self.copy(site),
                     by: Some(op),
@@ -246,8 +249,8 @@ impl<'c> Pending<'c> {
         self.0.keys().copied()
     }
 
-    /// Returns a copy whose buffer `access` may touch.
-    fn accessed(&self, access: &Access<'c>) -> Option<Site> {
+    /// Returns a copy whose buffer `access` may touch, and which it is not known to be kept apart from.
+    fn accessed(&self, access: &Access<'c>, keeps_apart: impl Fn(Site) -> bool) -> Option<Site> {
         let touches = |written: Written<'c>| match access {
             Access::Nothing => false,
             Access::Anything => !written.private,
@@ -261,7 +264,7 @@ impl<'c> Pending<'c> {
         }
         self.0
             .iter()
-            .find(|(_, written)| written.is_none_or(touches))
+            .find(|(site, written)| written.is_none_or(touches) && !keeps_apart(**site))
             .map(|(site, _)| *site)
     }
 

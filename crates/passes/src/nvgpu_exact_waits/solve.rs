@@ -240,7 +240,8 @@ impl<'a, 'c> Solver<'a, 'c> {
         let new = if round < ROUNDS {
             let relaxation = Relaxation::new(self.skeleton, flat, flight);
             let more = flight.more.iter();
-            more.filter_map(|(w, more)| Some((*w, relaxation.reason_to_keep(*w, more)?)))
+            let pending = |w: Await| solution.waits[w.0 as usize].map(|count| count.n);
+            more.filter_map(|(w, more)| Some((*w, relaxation.reason_to_keep(*w, more, pending(*w))?)))
                 .collect()
         } else {
             flight

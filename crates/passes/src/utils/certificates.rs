@@ -6,7 +6,7 @@
 
 use async_mlir::ir::Op;
 use async_mlir::pass::{OptionInfo, PassError};
-use async_verify::groups::Record;
+use async_verify::certificates::Record;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -70,8 +70,7 @@ impl Certificates {
 
     /// Adds a line in its place. Those that belong after it are written again; functions come nearly in order.
     fn add(&mut self, record: &Record) -> io::Result<()> {
-        let line = format!("{}\n", serde_json::to_string(record)?);
-        let key = (record.function.clone(), line);
+        let key = (record.function().to_owned(), record.line()?);
         if self.lines.contains(&key) {
             return Ok(());
         }

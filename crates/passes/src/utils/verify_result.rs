@@ -11,9 +11,12 @@ use async_mlir::pass::{OptionInfo, PassError, request_reproducer};
 use async_mlir::pipeline::PipelineOptions;
 use async_verify::awaits;
 use async_verify::barriers;
+use async_verify::certificates::{Record, path_of};
 use async_verify::flags;
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
-use async_verify::groups::{Certificate, Record, Refusal, check, check_and_find_superfluous, infer, path_of};
+use async_verify::groups::{
+    self, Certificate, Refusal, check, check_and_find_superfluous, infer, nvgpu_waits,
+};
 use async_verify::mbarriers;
 use async_verify::orders;
 use async_verify::packing;
@@ -77,21 +80,39 @@ pub(crate) fn check_awaits<'c>(
         return Ok(());
     }
     let text = Text::new(function);
-    let record = Record::new(pass, path_of(function), &reading, &certificate, &text);
-    certificates::write(file, &record, function)
+    let record = groups::Record::new(pass, path_of(function), &reading, &certificate, &text);
+    certificates::write(file, &Record::Groups(record), function)
 }
 
 /// The same for `nvgpu`'s tokens and waits, which are what `role` says.
 pub(crate) fn check_nvgpu_waits<'c>(
     function: Op<'c>,
     role: &dyn Fn(Op<'c>) -> WaitRole,
+    pass: &str,
+    file: &str,
 ) -> Result<(), PassError<'c>> {
     let vocabulary = Vocabulary {
         token: copy_token(function.context()),
         role,
     };
     let judge = |reading: &Reading, certificate: &Certificate| check(&reading.code, certificate);
-    check_groups(function, vocabulary, judge).map(|_| ())
+    let (reading, certificate, ()) = check_groups(function, vocabulary, judge)?;
+    if file.is_empty() || reading.code.instrs.is_empty() {
+        return Ok(());
+    }
+    let waits = nvgpu_waits(function);
+    if let Some(wait) = waits.iter().find(|wait| role(**wait) == WaitRole::Wait) {
+        let message = "gets no certificate: it has a wait of which nothing is claimed";
+        let remark = Diagnostic::remark(function.location(), message);
+        remark.note(wait.location(), "this one").emit();
+        return Ok(());
+    }
+    let text = Text::new(function);
+    let mut record = groups::Record::new(pass, path_of(function), &reading, &certificate, &text);
+    let numbered = (0..).zip(&waits);
+    let implied = numbered.filter(|(_, wait)| role(**wait) == WaitRole::Await);
+    record.implied = implied.map(|(number, _)| number).collect();
+    certificates::write(file, &Record::Groups(record), function)
 }
 
 /// Checks that each await of `queue` completes all that the wait before it has completed and that is accessed before a later await, and no
@@ -116,28 +137,35 @@ pub(crate) fn check_lifted_queue<'c>(
     })
 }
 
-/// Checks that every phase of the mbarriers that `rings` create is waited for as it should be in `function`, where each of `loads`, which are
-/// in token form, stands beside the load that is issued for it.
+/// Checks that every phase of the mbarriers of a function is waited for as it should be, where each load, which is
+/// are in token form, stands beside the load that is issued for it. Writes the certificate, of `pass`, to `file`, if that is not empty.
 pub(crate) fn check_mbarriers<'c>(
-    function: Op<'c>,
-    rings: &[Op<'c>],
-    loads: &[Op<'c>],
-    has_roles: bool,
+    written: &mbarriers::Written<'_, 'c>,
+    pass: &str,
+    file: &str,
 ) -> Result<(), PassError<'c>> {
-    let written = mbarriers::Written {
-        function,
-        rings,
-        loads,
-        has_roles,
-    };
-    mbarriers::verify(&written).map_err(|failure| {
+    let function = written.function;
+    let proofs = mbarriers::verify(written).map_err(|failure| {
         let message = format!("{}, says the check of what was written", failure.what);
         if failure.is_limit {
             let help = "nothing is known to be wrong with it: verify-result=false has it come out unchecked";
             return PassError::new(failure.op, message).note(function, help);
         }
         advise(PassError::new(failure.op, message), failure.op)
-    })
+    })?;
+    if file.is_empty() {
+        return Ok(());
+    }
+    let rings = mbarriers::rings_of(function);
+    if let Some(own) = rings.iter().find(|create| !written.rings.contains(create)) {
+        let message = "gets no certificate: it has mbarriers of its own, which are not looked at";
+        let remark = Diagnostic::remark(function.location(), message);
+        remark.note(own.location(), "these").emit();
+        return Ok(());
+    }
+    let text = Text::new(function);
+    let record = mbarriers::Record::new(pass, path_of(function), &rings, &proofs, &text);
+    certificates::write(file, &Record::Mbarriers(record), function)
 }
 
 /// Checks that the pipelined loop that was `written` does what the plain loop does.

@@ -1,117 +1,71 @@
-//! Checks what a pass has written by the certificate that came with it, long after its tokens are gone.
-//!
-//! 1. The function of the certificate, which has its tokens, is parsed beside the kernel's.
-//! 2. The certificate holds for it ([`check()`]), and is the one that it has ([`check_exact`]).
-//! 3. The kernel's function is the same without tokens ([`compare`]).
+//! Checks what a pass has written by the certificate that came with it: see [`crate::certificates`].
 
-use super::check::{Refusal, check};
-use super::compare::{Difference, compare};
-use super::exact::{Inexact, check_exact};
+use super::check::check;
+use super::exact::check_exact;
 use super::read::{Vocabulary, WaitRole, read};
 use super::record::Record;
-use async_dialects::completion::Completion;
-use async_dialects::tool::parse_before;
+use crate::certificates::{Erased, Fault, OF_NVGPU, Verified, all_own, compare};
 use async_dialects::types::token;
-use async_mlir::ir::{Op, Text, Walk};
-use std::fmt;
+use async_mlir::ir::{Op, Text};
+use async_mlir::names::nvgpu;
+use async_mlir::nvgpu::copy_token;
+use rustc_hash::FxHashSet;
 
-/// A reason not to believe a certificate.
-#[derive(Clone, Debug)]
-pub enum Fault<'c> {
-    /// It is of a version that is not known here.
-    Version(u32),
-    /// The function of the certificate can't be parsed, or is not valid beside the kernel's.
-    Ir(String),
-    /// It does not hold.
-    Refused(Refusal),
-    /// It is not the one that the function has.
-    Inexact(Inexact),
-    /// It says that its numbers mean something else than they do.
-    Names,
-    /// The kernel's function is another.
-    Differs(Difference<'c>),
-}
-
-impl fmt::Display for Fault<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Version(version) => write!(f, "is of version {version}, which is not known here"),
-            Self::Ir(message) => write!(f, "has an 'ir' that is not valid: {message}"),
-            Self::Refused(refusal) => write!(f, "does not hold: {refusal}"),
-            Self::Inexact(inexact) => write!(f, "is not that of its 'ir': {inexact}"),
-            Self::Names => f.write_str("names other FIFOs, loops or tokens than its 'ir' has"),
-            Self::Differs(difference) => f.write_str(&difference.message),
-        }
-    }
-}
-
-/// What was verified of a function.
-#[derive(Clone, Copy, Debug)]
-pub struct Verified {
-    /// The awaits that are reached only when all is complete.
-    pub awaits: usize,
-    /// The nodes of the certificate.
-    pub nodes: usize,
-}
-
-/// Checks that `record` is a certificate of `function`, as a pass has written it.
+/// Checks that `record`, whose function is `with_tokens`, is a certificate of `function`.
 ///
 /// # Errors
 ///
 /// The first thing that is wrong.
-pub fn recheck<'c>(record: &Record, function: Op<'c>) -> Result<Verified, Fault<'c>> {
-    if !record.is_known_version() {
-        return Err(Fault::Version(record.version));
-    }
-    let with_tokens = parse_before(function, &record.ir).map_err(Fault::Ir)?;
-    let result = recheck_parsed(record, with_tokens, function);
-    with_tokens.erase();
-    result
-}
-
-fn recheck_parsed<'c>(record: &Record, with_tokens: Op<'c>, function: Op<'c>) -> Result<Verified, Fault<'c>> {
+pub fn recheck<'c>(record: &Record, with_tokens: Op<'c>, function: Op<'c>) -> Result<Verified, Fault<'c>> {
+    let is_nvgpu = record.pass == OF_NVGPU;
+    let implied = implied_waits(record, with_tokens).filter(|implied| is_nvgpu || implied.is_empty());
+    let implied = implied.ok_or(Fault::Names("waits"))?;
+    let role = |op| match (is_nvgpu, implied.contains(&op)) {
+        (false, _) => WaitRole::Wait,
+        (true, false) => WaitRole::Both,
+        (true, true) => WaitRole::Await,
+    };
     let vocabulary = Vocabulary {
-        token: token(function.context()),
-        role: &|_| WaitRole::Wait,
+        token: if is_nvgpu {
+            copy_token(function.context())
+        } else {
+            token(function.context())
+        },
+        role: &role,
     };
     let reading = read(with_tokens, vocabulary);
     let certificate = record.certificate();
-    check(&reading.code, &certificate).map_err(Fault::Refused)?;
-    check_exact(&reading.code, &certificate).map_err(Fault::Inexact)?;
+    check(&reading.code, &certificate).map_err(|refusal| Fault::Refused(refusal.to_string()))?;
+    check_exact(&reading.code, &certificate).map_err(|inexact| Fault::Inexact(inexact.to_string()))?;
     if !record.names_match(&reading, &Text::new(with_tokens)) {
-        return Err(Fault::Names);
+        return Err(Fault::Names("FIFOs, loops or tokens"));
     }
-    compare(with_tokens, function).map_err(Fault::Differs)?;
+    let erased = if is_nvgpu {
+        Erased::Waits(&implied)
+    } else {
+        Erased::Tokens
+    };
+    compare(with_tokens, function, erased).map_err(Fault::Differs)?;
     Ok(Verified {
         awaits: reading.num_awaits(),
         nodes: certificate.nodes.len(),
     })
 }
 
-/// The symbols that lead to `function`, such as `@kernels::@k`. Modules without a name have no part in it.
+/// The waits of `nvgpu` in `function` itself, in the order of the text.
 #[must_use]
-pub fn path_of(function: Op<'_>) -> String {
-    let mut names: Vec<String> = std::iter::once(function)
-        .chain(function.ancestors())
-        .filter_map(|op| Some(format!("@{}", op.str_attr("sym_name")?)))
-        .collect();
-    names.reverse();
-    names.join("::")
+pub fn nvgpu_waits(function: Op<'_>) -> Vec<Op<'_>> {
+    all_own(function, &|op| op.is(nvgpu::DEVICE_ASYNC_WAIT))
 }
 
-/// An operation of a queue in `function` itself, which needs a certificate.
-#[must_use]
-pub fn operation_of_queue(function: Op<'_>) -> Option<Op<'_>> {
-    let mut found = None;
-    function.walk(|op| {
-        if op != function && op.is_function() {
-            return Walk::Skip;
-        }
-        if Completion::of(op).is_some_and(|completion| completion.queue.is_some()) {
-            found = Some(op);
-            return Walk::Stop;
-        }
-        Walk::Advance
-    });
-    found
+/// Those that `record` says others imply; `None` if they are not so many, or not in order.
+fn implied_waits<'c>(record: &Record, function: Op<'c>) -> Option<FxHashSet<Op<'c>>> {
+    if !record.implied.is_sorted_by(|a, b| a < b) {
+        return None;
+    }
+    let waits = nvgpu_waits(function);
+    let implied = record.implied.iter();
+    implied
+        .map(|number| waits.get(*number as usize).copied())
+        .collect()
 }

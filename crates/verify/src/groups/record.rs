@@ -3,7 +3,8 @@
 use super::certificate::{Certificate, Claim, Iterations, Node, NodeId};
 use super::code::{BlockId, Fifo, Loop, Span, Token};
 use super::read::Reading;
-use async_mlir::ir::Text;
+use crate::certificates::{TokenName, VERSION, token_names};
+use async_mlir::ir::{Text, Value};
 use serde::{Deserialize, Serialize};
 
 /// A certificate of a function.
@@ -24,6 +25,9 @@ pub struct Record {
     pub tokens: Vec<TokenName>,
     /// The certificate.
     pub nodes: Vec<RecordedNode>,
+    /// The waits of `nvgpu` that others imply, counted in the order of the text: they are in `ir`, and were taken away.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub implied: Vec<u32>,
     /// The function, with its tokens and awaits beside commits and waits.
     pub ir: String,
 }
@@ -48,16 +52,6 @@ pub struct LoopName {
     pub r#loop: u32,
     /// How often it runs.
     pub trips: u64,
-}
-
-/// What a token is.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TokenName {
-    /// Its number.
-    pub token: u32,
-    /// The value of the function, such as `%3`.
-    pub value: String,
 }
 
 /// A [`Node`].
@@ -106,9 +100,6 @@ pub struct RecordedAge {
     pub age: u32,
 }
 
-/// The version that is written and read.
-const VERSION: u32 = 1;
-
 impl Record {
     /// Writes down a function that `pass` has written, as it is while its tokens are there, with its certificate.
     #[must_use]
@@ -125,8 +116,9 @@ impl Record {
             function,
             fifos: fifo_names(reading),
             loops: loop_names(reading),
-            tokens: token_names(reading, text),
+            tokens: token_names(tokens_of(reading), text),
             nodes: nodes_of(certificate),
+            implied: Vec::new(),
             ir: text.whole(),
         }
     }
@@ -137,18 +129,12 @@ impl Record {
         certificate_of(&self.nodes)
     }
 
-    /// Returns true if this is a version that is known here.
-    #[must_use]
-    pub fn is_known_version(&self) -> bool {
-        self.version == VERSION
-    }
-
     /// Returns true if the numbers mean what is said here, by a function that is read and printed.
     #[must_use]
     pub fn names_match(&self, reading: &Reading, text: &Text) -> bool {
         self.fifos == fifo_names(reading)
             && self.loops == loop_names(reading)
-            && self.tokens == token_names(reading, text)
+            && self.tokens == token_names(tokens_of(reading), text)
     }
 }
 
@@ -166,13 +152,9 @@ fn loop_names(reading: &Reading) -> Vec<LoopName> {
     loops.map(|(r#loop, &trips)| LoopName { r#loop, trips }).collect()
 }
 
-fn token_names(reading: &Reading, text: &Text) -> Vec<TokenName> {
+fn tokens_of<'c>(reading: &Reading<'c>) -> impl Iterator<Item = (u32, Value<'c>)> {
     let tokens = reading.tokens().into_iter();
-    let names = tokens.map(|(Token(token), value)| TokenName {
-        token,
-        value: text.name_of(value),
-    });
-    names.collect()
+    tokens.map(|(Token(token), value)| (token, value))
 }
 
 /// The nodes of `certificate`, each with what belongs to it.

@@ -4,17 +4,19 @@
 //! low bits are told apart. So all are visited, for loops of any trip count. Of conditions that are not known, both outcomes are looked at.
 //! Tokens and variables that are not used later are not part of a state.
 //!
+//! What was found is an [`Invariant`], which is checked ([`check_invariant()`]): nobody has to believe the search.
+//!
 //! Cost: (instructions) x (states that a block is entered in), which are at most a few for each slot of the ring in the code that
 //! `--gpux-tokens-to-mbarriers` writes.
 
-use super::certificate::{Certificate, NodeId};
-use super::check_certificate::check_certificate;
-use super::code::{BlockId, Code, Instr, Token, Var, Who};
+use super::certificate::NodeId;
+use super::check_invariant::{Outcome, check_invariant, leave};
+use super::code::{BlockId, Code, Token, Var};
 use super::int::{Int, UNKNOWN};
+use super::invariant::{Ages, Invariant, Node};
 use super::liveness::{Live, liveness};
 use super::slot::{Fault, Slot};
 use super::state::{Slots, State};
-use super::unfold::Unfolding;
 use rustc_hash::FxHashMap;
 
 /// The most states that a block is looked at in.
@@ -29,16 +31,6 @@ pub struct Refusal {
     pub fault: Fault,
 }
 
-/// What is true of all executions of code that breaks no rule.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Outcome {
-    /// For each instruction that is a wait, and not of the thread that issues, how many times threads may have gathered since the phase that
-    /// it waits for was armed, but for those times that were over then; `None` if it is never reached.
-    pub ages: Vec<Option<u8>>,
-    /// What proves it; `None` if others than the thread that issues arrive, or if warps have roles.
-    pub certificate: Option<Certificate>,
-}
-
 /// What is known where a block begins.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Known {
@@ -47,28 +39,6 @@ struct Known {
     vars: Box<[Int]>,
     /// Of live tokens, by role.
     tokens: Box<[Slots]>,
-}
-
-/// How many times threads have gathered since what is said of the slots, and since the thread that issues has waited for them. These tell
-/// no states apart: of several, the largest count, which say least.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Ages {
-    slots: Box<[u8]>,
-    gathered: u8,
-}
-
-impl Ages {
-    /// Takes the larger ones; returns true if that changes any.
-    fn join(&mut self, other: &Self) -> bool {
-        let all = self.slots.iter_mut().chain([&mut self.gathered]);
-        let others = other.slots.iter().chain([&other.gathered]);
-        let mut changed = false;
-        for (age, other) in all.zip(others) {
-            changed |= *age < *other;
-            *age = (*age).max(*other);
-        }
-        changed
-    }
 }
 
 /// What goes with a state.
@@ -85,10 +55,9 @@ struct Explorer<'a> {
     live: Vec<Live>,
     /// The states in which each block begins.
     seen: Vec<FxHashMap<Known, Seen>>,
-    num_seen: NodeId,
+    /// For each state the ones that come next.
+    successors: Vec<Vec<Option<NodeId>>>,
     work: Vec<(BlockId, Known)>,
-    outcome: Outcome,
-    unfolding: Option<Unfolding>,
 }
 
 impl Explorer<'_> {
@@ -118,10 +87,7 @@ impl Explorer<'_> {
             vars: live.vars.iter().map(|name| var(*name)).collect(),
             tokens: names.map(|(name, role)| token(name, role)).collect(),
         };
-        let ages = Ages {
-            slots: state.slots.iter().map(Slot::age).collect(),
-            gathered: state.gathered,
-        };
+        let ages = Ages::of(state);
         let seen = &mut self.seen[to.0 as usize];
         if let Some(before) = seen.get_mut(&known) {
             let node = before.node;
@@ -134,13 +100,8 @@ impl Explorer<'_> {
             let fault = Fault::TooMany;
             return Err(Refusal { instr: None, fault });
         }
-        let node = self.num_seen;
-        self.num_seen += 1;
-        if let Some(unfolding) = &mut self.unfolding {
-            // There is one role.
-            let tokens = live.tokens.iter().zip(&known.tokens);
-            unfolding.enter(&known.slots, tokens.map(|(token, slots)| (*token, *slots)));
-        }
+        let node = NodeId::try_from(self.successors.len()).unwrap_or(NodeId::MAX);
+        self.successors.push(Vec::new());
         seen.insert(known.clone(), Seen { ages, node });
         self.work.push((to, known));
         Ok(node)
@@ -152,10 +113,7 @@ impl Explorer<'_> {
         state.slots.copy_from_slice(&known.slots);
         let seen = self.seen[at.0 as usize].get(known);
         if let Some(Seen { ages, .. }) = seen {
-            for (slot, age) in state.slots.iter_mut().zip(&ages.slots) {
-                *slot = slot.with_age(*age);
-            }
-            state.gathered = ages.gathered;
+            ages.restore(state);
         }
         for (var, value) in live.vars.iter().zip(&known.vars) {
             state.set(*var, *value);
@@ -171,98 +129,70 @@ impl Explorer<'_> {
         seen.map_or(NodeId::MAX, |seen| seen.node)
     }
 
-    fn run(&mut self, node: NodeId, place: usize, state: &mut State) -> Result<(), Refusal> {
-        let instr = self.code.instrs[place];
-        if let Some(unfolding) = &mut self.unfolding {
-            unfolding.push(node, instr, state, self.code);
-        }
-        let refusal = |fault| Refusal {
-            instr: Some(place),
-            fault,
-        };
-        state.waited = None;
-        state.run(instr, self.code).map_err(refusal)?;
-        if let (
-            Instr::Wait {
-                by: Who::Roles(_), ..
-            },
-            Some(waited),
-        ) = (instr, state.waited)
-        {
-            let age = &mut self.outcome.ages[place];
-            *age = Some(waited.age.max(age.unwrap_or(0)));
-        }
-        Ok(())
-    }
-
     /// Goes on from a state, which has been left at the end of block `at`.
     fn take_edges(&mut self, node: NodeId, at: BlockId, state: &State) -> Result<(), Refusal> {
+        let mut successors = Vec::new();
         for edge in self.code.blocks[at.0 as usize].edges.of(&self.code.edges) {
-            let Some(taken) = state.take(edge) else {
-                continue;
-            };
-            let Some(to) = edge.to else {
-                leave(state)?;
-                if let Some(unfolding) = &mut self.unfolding {
-                    unfolding.leave(node, &state.slots);
+            let taken = state.take(edge);
+            successors.push(match (taken, edge.to) {
+                (None, _) => None,
+                (Some(_), None) => {
+                    leave(state).map_err(|fault| Refusal { instr: None, fault })?;
+                    None
                 }
-                continue;
-            };
-            let next = self.arrive(
-                to,
-                state,
-                |var| taken.var(var),
-                |token, role| taken.in_flight(token, role),
-            )?;
-            if let Some(unfolding) = &mut self.unfolding {
-                let live = &self.live[to.0 as usize].tokens;
-                let binds = edge.tokens.iter().copied();
-                unfolding.connect(
-                    node,
-                    next,
-                    binds.filter(|(token, _)| live.binary_search(token).is_ok()),
-                );
-            }
+                (Some(taken), Some(to)) => Some(self.arrive(
+                    to,
+                    state,
+                    |var| taken.var(var),
+                    |token, role| taken.in_flight(token, role),
+                )?),
+            });
+        }
+        if let Some(place) = self.successors.get_mut(node as usize) {
+            *place = successors;
         }
         Ok(())
     }
 
-    /// What was found, whose certificate holds.
-    fn finish(self) -> Result<Outcome, Refusal> {
-        let certificate = self.unfolding.map(Unfolding::finish);
-        if certificate
-            .as_ref()
-            .is_some_and(|known| check_certificate(known).is_err())
-        {
-            let fault = Fault::Unproven;
-            return Err(Refusal { instr: None, fault });
+    /// What was found.
+    fn finish(self) -> Invariant {
+        let roles = self.code.threads.len();
+        let mut nodes = Vec::new();
+        for ((block, live), seen) in (0..).map(BlockId).zip(&self.live).zip(self.seen) {
+            for (known, Seen { ages, node }) in seen {
+                let tokens = known.tokens.chunks(roles.max(1)).map(<[Slots]>::to_vec);
+                let known = Node {
+                    block,
+                    slots: ages.with(&known.slots),
+                    gathered: ages.gathered(),
+                    vars: live.vars.iter().copied().zip(known.vars).collect(),
+                    tokens: live.tokens.iter().copied().zip(tokens).collect(),
+                    successors: Vec::new(),
+                };
+                nodes.push((node, known));
+            }
         }
-        Ok(Outcome {
-            certificate,
-            ..self.outcome
-        })
+        nodes.sort_unstable_by_key(|(node, _)| *node);
+        let nodes = nodes.into_iter().zip(self.successors);
+        let nodes = nodes.map(|((_, node), successors)| Node { successors, ..node });
+        Invariant {
+            nodes: nodes.collect(),
+        }
     }
 }
 
-/// Checks that no execution of `code` breaks a rule: each phase has the arrivals and bytes that it expects, each wait is for the phase of its
-/// parity and ends, no thread is two phases behind, mbarriers are initialized before they are used, and loads have landed where
-/// their tokens are awaited.
+/// Finds what is known where blocks of `code` begin.
 ///
 /// # Errors
 ///
 /// A rule that may be broken.
-pub fn check(code: &Code) -> Result<Outcome, Refusal> {
+pub fn explore(code: &Code) -> Result<Invariant, Refusal> {
     let mut explorer = Explorer {
         code,
         live: liveness(code),
         seen: code.blocks.iter().map(|_| FxHashMap::default()).collect(),
-        num_seen: 0,
+        successors: Vec::new(),
         work: Vec::new(),
-        outcome: Outcome {
-            ages: vec![None; code.instrs.len()],
-            certificate: None,
-        },
-        unfolding: Unfolding::new(code),
     };
     let mut state = State::new(code);
     if !code.blocks.is_empty() {
@@ -270,22 +200,28 @@ pub fn check(code: &Code) -> Result<Outcome, Refusal> {
     }
     while let Some((at, known)) = explorer.work.pop() {
         let node = explorer.restore(at, &known, &mut state);
-        if let Some(unfolding) = &mut explorer.unfolding {
-            unfolding.begin(node);
-        }
         for place in code.blocks[at.0 as usize].instrs.range() {
-            explorer.run(node, place, &mut state)?;
+            let run = state.run(code.instrs[place], code);
+            run.map_err(|fault| Refusal {
+                instr: Some(place),
+                fault,
+            })?;
         }
         explorer.take_edges(node, at, &state)?;
     }
-    explorer.finish()
+    Ok(explorer.finish())
 }
 
-/// Looks at the state where the function ends: nothing may be in flight.
-fn leave(state: &State) -> Result<(), Refusal> {
-    if state.slots.iter().any(Slot::is_in_flight) {
-        let fault = Fault::InUse;
-        return Err(Refusal { instr: None, fault });
-    }
-    Ok(())
+/// Checks that no execution of `code` breaks a rule; see [`check_invariant()`].
+///
+/// # Errors
+///
+/// A rule that may be broken.
+pub fn check(code: &Code) -> Result<(Invariant, Outcome), Refusal> {
+    let invariant = explore(code)?;
+    let outcome = check_invariant(code, &invariant).map_err(|_| Refusal {
+        instr: None,
+        fault: Fault::Unproven,
+    })?;
+    Ok((invariant, outcome))
 }

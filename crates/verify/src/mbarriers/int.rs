@@ -104,6 +104,19 @@ impl Int {
         }
     }
 
+    /// What is known of it, as numbers: its value or remainder, the modulus, and the size; see [`Int::from_parts`].
+    #[must_use]
+    pub fn parts(self) -> (i64, u32, u8) {
+        (self.low, self.modulus, self.size)
+    }
+
+    /// An integer of which this is known: it is `low` modulo `modulus`, which is 0 if it is `low` itself, and if it is not known, less than 2 to
+    /// the power of `size`. Nothing but to be compared with others can be done with one that was not made of the numbers of another one.
+    #[must_use]
+    pub fn from_parts(low: i64, modulus: u32, size: u8) -> Self {
+        Self { low, modulus, size }
+    }
+
     /// The value, if all of it is known.
     #[must_use]
     pub fn value(self) -> Option<i64> {

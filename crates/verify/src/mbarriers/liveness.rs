@@ -71,9 +71,11 @@ fn at_beginning(code: &Code, block: &Block, live: &[Set]) -> Set {
         add_edge(edge, live, &mut set);
     }
     for instr in block.instrs.of(&code.instrs).iter().rev() {
-        defined(*instr, |name| {
+        let var = defined_var(*instr).map(Name::Var);
+        let token = defined_token(*instr).map(Name::Token);
+        for name in var.into_iter().chain(token) {
             set.remove(&name);
-        });
+        }
         used(*instr, code, |name| {
             set.insert(name);
         });
@@ -112,11 +114,21 @@ fn add_edge(edge: &Edge, live: &[Set], set: &mut Set) {
     }
 }
 
-fn defined(instr: Instr, mut visit: impl FnMut(Name)) {
+/// The variable that an instruction changes.
+#[must_use]
+pub fn defined_var(instr: Instr) -> Option<Var> {
     match instr {
-        Instr::Load { token, .. } | Instr::Join(token, _) => visit(Name::Token(token)),
-        Instr::Compute { to: var, .. } | Instr::Forget(var) => visit(Name::Var(var)),
-        _ => {}
+        Instr::Compute { to, .. } | Instr::Forget(to) => Some(to),
+        _ => None,
+    }
+}
+
+/// The token that an instruction makes.
+#[must_use]
+pub fn defined_token(instr: Instr) -> Option<Token> {
+    match instr {
+        Instr::Load { token, .. } | Instr::Join(token, _) => Some(token),
+        _ => None,
     }
 }
 

@@ -15,10 +15,11 @@ mod roles;
 mod slice;
 mod tokens;
 
-use super::code::{Code, Gathering, MOST_SLOTS};
-use async_mlir::ir::Op;
+use super::code::{Code, Gathering, MOST_SLOTS, Token, Var};
+use async_mlir::ir::{Op, Value};
 use async_mlir::nvgpu::mbarriers;
 use emit::Emitter;
+pub use flow::Limit;
 pub use index::Index;
 pub use slice::Iterations;
 use slice::Slice;
@@ -51,6 +52,21 @@ pub struct Reading<'c> {
     pub code: Code,
     /// The operation of each instruction.
     pub origins: Vec<Op<'c>>,
+    /// What variables are, in order.
+    pub vars: Vec<(Var, Meaning<'c>)>,
+    /// The tokens, in order.
+    pub tokens: Vec<(Token, Value<'c>)>,
+}
+
+/// What a variable of code is in the function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Meaning<'c> {
+    /// A value.
+    Value(Value<'c>),
+    /// The iteration of a loop, whose variable this is.
+    Iterations(Option<Value<'c>>),
+    /// How often loops of these bounds run: lower, upper, step.
+    Trips([Limit<'c>; 3]),
 }
 
 /// Reads what a function does with the mbarriers that `create` makes; `ages` says how many times threads may have gathered since what a
@@ -76,7 +92,18 @@ pub fn read<'c>(
         })?;
     let slice = Slice::new(index, create, ages, iterations)?;
     let (code, origins) = Emitter::emit(&slice, depth, counted);
-    Ok(Reading { code, origins })
+    let mut tokens: Vec<(Token, Value)> = slice
+        .tokens
+        .iter()
+        .map(|(value, token)| (*token, *value))
+        .collect();
+    tokens.sort_unstable_by_key(|(token, _)| *token);
+    Ok(Reading {
+        code,
+        origins,
+        vars: slice.meanings(),
+        tokens,
+    })
 }
 
 impl<'c> Index<'c> {

@@ -14,6 +14,7 @@
 
 use super::certificate::Account;
 use super::code::{Gathering, MOST_GATHERINGS, Roles, Who};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The bytes that a phase may expect at most (PTX ISA, "tx-count").
@@ -24,7 +25,8 @@ const MOST_ARRIVALS: i64 = (1 << 20) - 1;
 
 /// An mbarrier.
 #[allow(clippy::struct_excessive_bools)] // They have nothing to do with each other.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Slot {
     /// The arrivals of each phase; 0 if it is not initialized.
     count: i64,
@@ -33,19 +35,31 @@ pub struct Slot {
     /// The parity of the phase that it is in, or that was armed and not waited for.
     parity: bool,
     /// The roles whose threads may still be at their wait for the last phase.
+    #[serde(default, skip_serializing_if = "is_default")]
     at_wait: Roles,
     /// Those of them who have passed it once the thread that issues has waited for those who gather.
+    #[serde(default, skip_serializing_if = "is_default")]
     gathering: [Roles; MOST_GATHERINGS],
     /// The roles whose threads don't know that the last phase is complete, nor that the one before is.
+    #[serde(default, skip_serializing_if = "is_default")]
     behind: [Roles; 2],
     /// True if the other threads may find the mbarrier not initialized.
+    #[serde(default, skip_serializing_if = "is_default")]
     is_new: bool,
     /// True if the asynchronous proxy may find it not initialized.
+    #[serde(default, skip_serializing_if = "is_default")]
     is_unfenced: bool,
     /// True if loads of the phase were issued.
+    #[serde(default, skip_serializing_if = "is_default")]
     has_loads: bool,
     /// How many times threads have gathered since the last time that the last phase, as it was armed, came after.
+    #[serde(default, skip_serializing_if = "is_default")]
     age: u8,
+}
+
+/// Returns true if a field says nothing.
+fn is_default<T: Default + PartialEq>(field: &T) -> bool {
+    *field == T::default()
 }
 
 /// An mbarrier without an initialization.

@@ -122,6 +122,27 @@ impl State {
         }
     }
 
+    /// Forgets where loads of `token` may be in flight: it may be on any slot.
+    pub fn forget_token(&mut self, token: Token) {
+        let all = self.all_slots();
+        for role in self.numbers(Roles::MAX) {
+            self.set_token(token, role, all);
+        }
+    }
+
+    /// The same of all tokens.
+    pub fn forget_tokens(&mut self) {
+        let all = Loads {
+            slots: self.all_slots(),
+            at: self.clock,
+        };
+        self.tokens.fill(all);
+    }
+
+    fn all_slots(&self) -> Slots {
+        (0..self.slots.len()).fold(0, |all, slot| all | 1 << slot)
+    }
+
     /// The slots on which loads of `token` may be in flight, as `role` knows.
     pub fn in_flight(&self, token: Token, role: usize) -> Slots {
         let place = token.0 as usize * self.threads.len() + role;

@@ -1,4 +1,4 @@
-//! Writes what was explored as a [`Certificate`]: each state that a block begins in is a block of its own, and a node.
+//! Writes an invariant as a [`Certificate`]: each state that a block begins in is a block of its own, and a node.
 //!
 //! Certificates are about threads that all execute the same, of which one issues all loads and does all arrivals, while the others
 //! wait. How far they are apart follows from barriers of the block. So code has one only if that is so.
@@ -43,16 +43,6 @@ impl Unfolding {
                 .collect(),
             successors: Vec::new(),
         });
-    }
-
-    /// Begins the block of a node anew.
-    pub fn begin(&mut self, at: NodeId) {
-        if let Some(block) = self.certificate.blocks.get_mut(at as usize) {
-            *block = Block::default();
-        }
-        if let Some(node) = self.certificate.nodes.get_mut(at as usize) {
-            node.successors.clear();
-        }
     }
 
     /// Adds an instruction that breaks no rule in `state`, which is that before it.

@@ -1,7 +1,9 @@
 //! Checks all rings of mbarriers of a function.
 
+use super::check_invariant::Outcome;
 use super::code::{Gathering, Instr, Who};
-use super::explore::{Outcome, Refusal, check};
+use super::explore::{Refusal, check};
+use super::invariant::Invariant;
 use super::read::{Index, Iterations, Reading, Unreadable, Written, read};
 use super::slot::Fault;
 use async_mlir::ir::{Op, Value};
@@ -28,85 +30,206 @@ impl<'c> From<Unreadable<'c>> for Failure<'c> {
     }
 }
 
-/// Checks that `written` breaks no rule of mbarriers: see [`check()`].
-///
-/// The ring at which threads gather comes last: that no thread is too far ahead there follows from the loads of other rings that it has
-/// waited for.
+/// A ring that is to be checked.
+pub struct Task<'a, 'c> {
+    /// The function.
+    pub index: &'a Index<'c>,
+    /// What creates the ring.
+    pub create: Op<'c>,
+    /// If threads gather there, how many times they may have gathered since what waits of other rings wait for.
+    pub ages: &'a [(Op<'c>, u8)],
+    /// The ring of which it is told how many times threads have gathered there.
+    pub counted: Gathering,
+    /// What creates that ring; `None` if threads gather nowhere.
+    pub gathering: Option<Op<'c>>,
+}
+
+impl<'c> Task<'_, 'c> {
+    /// Reads what the function does with the ring.
+    ///
+    /// # Errors
+    ///
+    /// An operation that can't be read.
+    pub fn read(&self, iterations: Iterations) -> Result<Reading<'c>, Unreadable<'c>> {
+        read(self.index, self.create, self.ages, iterations, self.counted)
+    }
+
+    /// The least that has to be told apart for the same code as `reading`, which is for `iterations`.
+    ///
+    /// # Errors
+    ///
+    /// An operation that can't be read.
+    pub fn coarser(
+        &self,
+        reading: &Reading<'c>,
+        iterations: Iterations,
+    ) -> Result<Iterations, Unreadable<'c>> {
+        for less in Iterations::ALL {
+            if less == iterations || self.read(less)?.code == reading.code {
+                return Ok(less);
+            }
+        }
+        Ok(iterations)
+    }
+
+    /// What was found to be so.
+    #[must_use]
+    pub fn proof(
+        &self,
+        iterations: Iterations,
+        reading: Reading<'c>,
+        invariant: Invariant,
+        outcome: Outcome,
+    ) -> Proof<'c> {
+        Proof {
+            create: self.create,
+            gathering: self.gathering,
+            iterations,
+            reading,
+            invariant,
+            outcome,
+        }
+    }
+}
+
+/// A ring that was checked.
+pub struct Proof<'c> {
+    /// What creates the ring.
+    pub create: Op<'c>,
+    /// The ring of which it was told how many times threads have gathered there; `None` if they gather nowhere.
+    pub gathering: Option<Op<'c>>,
+    /// What of iterations was told apart.
+    pub iterations: Iterations,
+    /// What was read.
+    pub reading: Reading<'c>,
+    /// What is known where blocks begin.
+    pub invariant: Invariant,
+    /// What follows from that.
+    pub outcome: Outcome,
+}
+
+/// Checks that `written` breaks no rule of mbarriers: see [`check()`]. Returns what proves it, ring by ring.
 ///
 /// # Errors
 ///
 /// The first operation that breaks a rule, or that can't be read.
-pub fn verify<'c>(written: &Written<'_, 'c>) -> Result<(), Failure<'c>> {
+pub fn verify<'c>(written: &Written<'_, 'c>) -> Result<Vec<Proof<'c>>, Failure<'c>> {
     let index = Index::new(written)?;
-    let gatherings: Vec<(Gathering, Op)> = index.gatherings().collect();
-    let is_gathering = |create: &Op| gatherings.iter().any(|(_, known)| known == create);
-    let mut others = written.rings.to_vec();
-    others.retain(|create| !is_gathering(create));
-    for gathering in &gatherings {
+    let mut proofs = Vec::new();
+    for turn in turns(&index) {
+        let mut found = turn.prove(&index, &mut |task| search(task, &EACH));
         // Ages are seldom so small only where all iterations are told apart.
-        verify_gathering(&index, &others, *gathering, &EACH)
-            .or_else(|failure| verify_gathering(&index, &others, *gathering, &FINEST).map_err(|_| failure))?;
-    }
-    if gatherings.is_empty() {
-        for &create in &others {
-            verify_ring(&index, create, &[], Gathering::default(), &EACH)?;
+        if found.is_err() && turn.gathering.is_some() {
+            found = turn.prove(&index, &mut |task| search(task, &FINEST)).or(found);
         }
+        proofs.extend(found?);
     }
-    let groups: FxHashSet<Value> = written.rings.iter().map(|create| create.result(0)).collect();
+    check_loads(&index)?;
+    Ok(proofs)
+}
+
+/// Rings that are checked together: those at which threads don't gather, and then one at which they do, since that no thread is too far
+/// ahead there follows from the loads of others that it has waited for.
+pub struct Turn<'c> {
+    /// The ring of which it is told how many times threads have gathered there.
+    counted: Gathering,
+    /// What creates that ring; `None` if there is none.
+    gathering: Option<Op<'c>>,
+}
+
+/// All rings of a function; those at which threads don't gather once for each of the others.
+#[must_use]
+pub fn turns<'c>(index: &Index<'c>) -> Vec<Turn<'c>> {
+    let gatherings = index.gatherings().map(|(counted, create)| Turn {
+        counted,
+        gathering: Some(create),
+    });
+    let mut turns: Vec<Turn> = gatherings.collect();
+    if turns.is_empty() {
+        turns.push(Turn {
+            counted: Gathering::default(),
+            gathering: None,
+        });
+    }
+    turns
+}
+
+impl<'c> Turn<'c> {
+    /// Has the rings checked by `prove`, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `prove`.
+    pub fn prove<E>(
+        &self,
+        index: &Index<'c>,
+        prove: &mut dyn FnMut(&Task<'_, 'c>) -> Result<Proof<'c>, E>,
+    ) -> Result<Vec<Proof<'c>>, E> {
+        let gatherings: Vec<Op> = index.gatherings().map(|(_, create)| create).collect();
+        let others = index.rings().iter().filter(|create| !gatherings.contains(create));
+        let task = |create, ages| Task {
+            index,
+            create,
+            ages,
+            counted: self.counted,
+            gathering: self.gathering,
+        };
+        let (mut proofs, mut ages) = (Vec::new(), FxHashMap::default());
+        for &create in others {
+            let proof = prove(&task(create, &[]))?;
+            add_ages(&proof.reading, &proof.outcome, &mut ages);
+            proofs.push(proof);
+        }
+        if let Some(create) = self.gathering {
+            let mut ages: Vec<(Op, u8)> = ages.into_iter().collect();
+            ages.sort_unstable_by_key(|(op, _)| index.place(*op));
+            proofs.push(prove(&task(create, &ages))?);
+        }
+        Ok(proofs)
+    }
+}
+
+/// Checks that each load completes on a ring that is known.
+///
+/// # Errors
+///
+/// A load that doesn't.
+pub fn check_loads<'c>(index: &Index<'c>) -> Result<(), Unreadable<'c>> {
+    let groups: FxHashSet<Value> = index.rings().iter().map(|create| create.result(0)).collect();
     for op in index.issued_loads() {
         // The group comes before the slot.
         let group = op.num_operands().checked_sub(2).map(|i| op.operand(i));
         if !group.is_some_and(|group| groups.contains(&group)) {
             let what = "completes on an mbarrier that is not known";
-            return Err(Unreadable { op, what }.into());
+            return Err(Unreadable { op, what });
         }
     }
     Ok(())
 }
 
 /// What is told apart of iterations: more and more, until a check succeeds.
-const EACH: [Iterations; 3] = [Iterations::Some, Iterations::SomeAndGuards, Iterations::All];
+const EACH: [Iterations; 3] = Iterations::ALL;
 
 /// All that can be told apart.
 const FINEST: [Iterations; 1] = [Iterations::All];
 
-/// Checks the ring at which threads gather, and `others`, whose waits say how many times they have.
-fn verify_gathering<'c>(
-    index: &Index<'c>,
-    others: &[Op<'c>],
-    (number, gathering): (Gathering, Op<'c>),
-    attempts: &[Iterations],
-) -> Result<(), Failure<'c>> {
-    let mut ages = FxHashMap::default();
-    for &create in others {
-        let (reading, outcome) = verify_ring(index, create, &[], number, attempts)?;
-        add_ages(&reading, &outcome, &mut ages);
-    }
-    let ages: Vec<(Op, u8)> = ages.into_iter().collect();
-    verify_ring(index, gathering, &ages, number, attempts)?;
-    Ok(())
-}
-
-/// Checks the ring that `create` makes, by the first of `attempts` that succeeds.
-fn verify_ring<'c>(
-    index: &Index<'c>,
-    create: Op<'c>,
-    ages: &[(Op<'c>, u8)],
-    counted: Gathering,
-    attempts: &[Iterations],
-) -> Result<(Reading<'c>, Outcome), Failure<'c>> {
+/// Checks a ring by the first of `attempts` that succeeds.
+fn search<'c>(task: &Task<'_, 'c>, attempts: &[Iterations]) -> Result<Proof<'c>, Failure<'c>> {
     let mut failure = None;
     for &iterations in attempts {
-        if iterations == Iterations::SomeAndGuards && ages.is_empty() {
+        if iterations == Iterations::SomeAndGuards && task.ages.is_empty() {
             continue;
         }
-        let reading = read(index, create, ages, iterations, counted)?;
+        let reading = task.read(iterations)?;
         match check(&reading.code) {
-            Ok(outcome) => return Ok((reading, outcome)),
+            Ok((invariant, outcome)) => {
+                let iterations = task.coarser(&reading, iterations)?;
+                return Ok(task.proof(iterations, reading, invariant, outcome));
+            }
             Err(Refusal { instr, fault }) => {
                 let op = instr.and_then(|instr| reading.origins.get(instr)).copied();
                 failure.get_or_insert(Failure {
-                    op: op.unwrap_or(create),
+                    op: op.unwrap_or(task.create),
                     what: fault.to_string(),
                     is_limit: fault == Fault::TooMany,
                 });

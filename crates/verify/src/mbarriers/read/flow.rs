@@ -65,9 +65,11 @@ impl<'c> Flow<'c> {
 }
 
 /// A bound of a loop.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Limit<'c> {
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Limit<'c> {
+    /// A number.
     Const(i64),
+    /// A value.
     Value(Value<'c>),
 }
 

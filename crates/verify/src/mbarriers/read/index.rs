@@ -35,6 +35,8 @@ pub(super) struct GatheringRing<'c> {
 /// The places of a function.
 pub struct Index<'c> {
     pub(super) function: Op<'c>,
+    /// What creates rings, in the order of the text.
+    rings: Vec<Op<'c>>,
     /// What elects the thread that initializes mbarriers: that is the one that issues.
     elect: Option<Op<'c>>,
     /// The operations, numbered in the order of the text, an operation before what is in it.
@@ -61,6 +63,7 @@ impl<'c> Index<'c> {
     pub fn new(written: &Written<'_, 'c>) -> Result<Self, Unreadable<'c>> {
         let mut index = Self {
             function: written.function,
+            rings: written.rings.to_vec(),
             elect: None,
             places: FxHashMap::default(),
             syncs: FxHashMap::default(),
@@ -71,7 +74,6 @@ impl<'c> Index<'c> {
             flows: RefCell::default(),
             by_issuer: RefCell::default(),
         };
-        index.elect = elected(written);
         let blocks = written.function.regions().flat_map(Region::blocks);
         let blocks: Vec<Block> = blocks.collect();
         let &[body] = blocks.as_slice() else {
@@ -82,6 +84,10 @@ impl<'c> Index<'c> {
             });
         };
         index.block(body);
+        index
+            .rings
+            .sort_unstable_by_key(|create| index.places.get(create).copied());
+        index.elect = index.elected();
         for &load in written.loads {
             let issued = index.issued(load).ok_or(Unreadable {
                 op: load,
@@ -90,9 +96,8 @@ impl<'c> Index<'c> {
             index.token_forms.insert(issued, load);
         }
         let mut users = Vec::new();
-        for &create in written.rings {
-            let of_ring = create.result(0).uses();
-            let of_ring: Vec<Op> = of_ring.into_iter().map(|used| used.owner).collect();
+        for create in index.rings.clone() {
+            let of_ring = index.users(create.result(0));
             index.find_gathering(create, &of_ring);
             users.extend(of_ring);
         }
@@ -156,8 +161,22 @@ impl<'c> Index<'c> {
         self.token_forms.keys().copied()
     }
 
+    /// What creates rings, in the order of the text.
+    #[must_use]
+    pub fn rings(&self) -> &[Op<'c>] {
+        &self.rings
+    }
+
+    /// The operations that use `value`, in the order of the text: what is read of a function depends on its text alone.
+    pub(super) fn users(&self, value: Value<'c>) -> Vec<Op<'c>> {
+        let users = value.uses().into_iter().map(|used| used.owner);
+        let mut users: Vec<Op> = users.collect();
+        users.sort_by_key(|op| self.place(*op));
+        users
+    }
+
     /// The place of `op` in the order of the text.
-    pub(super) fn place(&self, op: Op<'c>) -> u32 {
+    pub(in crate::mbarriers) fn place(&self, op: Op<'c>) -> u32 {
         self.places.get(&op).copied().unwrap_or(u32::MAX)
     }
 
@@ -243,13 +262,13 @@ impl<'c> Index<'c> {
             });
         }
     }
-}
 
-/// What elects the thread that initializes the first ring.
-fn elected<'c>(written: &Written<'_, 'c>) -> Option<Op<'c>> {
-    let users = written.rings.first()?.result(0).uses();
-    let mut users = users.into_iter().map(|used| used.owner);
-    let init = users.find(|op| op.is(nvgpu::MBARRIER_INIT) && op.num_operands() == 4)?;
-    let elect = Value::defining_op(init.operand(3))?;
-    elect.is(gpux::ELECT).then_some(elect)
+    /// What elects the thread that initializes the first ring.
+    fn elected(&self) -> Option<Op<'c>> {
+        let users = self.users(self.rings.first()?.result(0));
+        let mut users = users.into_iter();
+        let init = users.find(|op| op.is(nvgpu::MBARRIER_INIT) && op.num_operands() == 4)?;
+        let elect = Value::defining_op(init.operand(3))?;
+        elect.is(gpux::ELECT).then_some(elect)
+    }
 }

@@ -44,8 +44,7 @@ impl<'c> Use<'c> {
 /// What is done with the mbarriers that `create` makes.
 pub(super) fn uses<'c>(index: &Index<'c>, create: Op<'c>) -> Result<Vec<(Op<'c>, Use<'c>)>, Unreadable<'c>> {
     let mut found = Vec::new();
-    for used in create.result(0).uses() {
-        let op = used.owner;
+    for op in index.users(create.result(0)) {
         if op.is(nvgpu::MBARRIER_GET) {
             by_address(index, op, &mut found)?;
             continue;
@@ -88,12 +87,11 @@ fn by_address<'c>(
     found: &mut Vec<(Op<'c>, Use<'c>)>,
 ) -> Result<(), Unreadable<'c>> {
     let slot = get.operand(1);
-    let casts = get.result(0).uses();
-    for cast in casts.into_iter().map(|used| used.owner) {
+    for cast in index.users(get.result(0)) {
         if !cast.is(llvm::INTTOPTR) {
             return Err(unknown(cast));
         }
-        for op in cast.result(0).uses().into_iter().map(|used| used.owner) {
+        for op in index.users(cast.result(0)) {
             let used = match op.name() {
                 nvvm::MBARRIER_EXPECT_TX => Use::Expect {
                     slot,

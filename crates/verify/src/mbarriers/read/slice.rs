@@ -3,10 +3,10 @@
 
 use super::flow::{Bounds, Limit, loop_of, without_casts};
 use super::index::Index;
-use super::{Unreadable, mbarrier};
+use super::{Meaning, Unreadable, mbarrier};
 use crate::mbarriers::code::{Gathering, Operand, Token, Var};
 use async_dialects::types::is_token;
-use async_mlir::ir::{Block, Definition, Op, Value};
+use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{arith, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -48,6 +48,11 @@ pub enum Iterations {
     SomeAndGuards,
     /// All of loops of constant trip count, and conditions.
     All,
+}
+
+impl Iterations {
+    /// All, from what tells least apart to what tells most.
+    pub const ALL: [Self; 3] = [Self::Some, Self::SomeAndGuards, Self::All];
 }
 
 /// The most iterations that are told apart. No phase has more loads: each has at least 16 of less than 2^20 bytes.
@@ -166,6 +171,24 @@ impl<'a, 'c> Slice<'a, 'c> {
             next = Some((parent, Item::Region));
         }
         Ok(())
+    }
+
+    /// What variables are, in order.
+    pub fn meanings(&self) -> Vec<(Var, Meaning<'c>)> {
+        let values = self
+            .vars
+            .iter()
+            .map(|(value, var)| (*var, Meaning::Value(*value)));
+        let counters = self.counters.iter().map(|(of, var)| {
+            let body = of.regions().next().and_then(Region::first);
+            let variable = body.and_then(|body| body.args().next());
+            (*var, Meaning::Iterations(variable))
+        });
+        let trips = self.trips.iter();
+        let trips = trips.map(|(bounds, var)| (*var, Meaning::Trips(bounds.limits())));
+        let mut all: Vec<(Var, Meaning)> = values.chain(counters).chain(trips).collect();
+        all.sort_unstable_by_key(|(var, _)| *var);
+        all
     }
 
     fn new_var(&mut self) -> Var {

@@ -20,8 +20,7 @@ impl<'c> Slice<'_, 'c> {
     }
 
     pub(super) fn follow_uses(&mut self, token: Value<'c>) -> Result<(), Unreadable<'c>> {
-        for used in token.uses() {
-            let op = used.owner;
+        for op in self.index.users(token) {
             match op.name() {
                 async_::AWAIT => self.add(op, Item::Await)?,
                 async_::JOIN => {

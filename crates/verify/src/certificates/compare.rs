@@ -1,4 +1,5 @@
-//! Compares a function that has its tokens with what a pass says to be the same without them.
+//! Compares a function as it was checked with what a pass says to be the same without what was there for the check alone: tokens, loads in
+//! token form, or waits that others imply.
 //!
 //! Both are walked in lockstep. Awaits, and operations that do nothing but to compute tokens, are passed over; so are operands, results and
 //! block arguments that are tokens. All else has to be equal: names, attributes, types, blocks, successors, and operands by what defines
@@ -8,14 +9,14 @@
 //! be more `gpux.elect`, `gpu.barrier` and `nvvm.fence.proxy` than there were, which have no part in groups. What is claimed is true of the
 //! threads that don't issue as well, since they have less in flight.
 
-use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
+use async_dialects::completion::{Completion, is_block_wide_load, issued_for_block};
 use async_dialects::names::{async_, gpux};
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Op, Value};
 use async_mlir::melior::ir::Attribute;
 use async_mlir::melior::ir::attribute::DenseI32ArrayAttribute;
 use async_mlir::names::{gpu, nvvm, scf};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A place where two functions differ.
 #[derive(Clone, Debug)]
@@ -26,15 +27,31 @@ pub struct Difference<'c> {
     pub message: String,
 }
 
-/// Checks that `erased` is `function` without its tokens.
+/// What a pass takes away from a function once it is checked, beside awaits and what tokens are computed with.
+#[derive(Clone, Copy)]
+pub enum Erased<'a, 'c> {
+    /// The tokens of operations of queues, which get their counted form.
+    Tokens,
+    /// Loads in token form, beside each of which is the one that is issued.
+    Loads,
+    /// These waits, which others imply.
+    Waits(&'a FxHashSet<Op<'c>>),
+}
+
+/// Checks that `erased` is `function` without what is said to be taken away.
 ///
 /// # Errors
 ///
 /// The first place where they differ.
-pub fn compare<'c>(function: Op<'c>, erased: Op<'c>) -> Result<(), Difference<'c>> {
+pub fn compare<'c>(function: Op<'c>, erased: Op<'c>, what: Erased<'_, 'c>) -> Result<(), Difference<'c>> {
+    let issues = match what {
+        Erased::Tokens => function.self_and_nested().into_iter().any(is_block_wide_store),
+        Erased::Loads | Erased::Waits(_) => false,
+    };
     let mut pairs = Pairs {
         function,
-        issues: function.self_and_nested().into_iter().any(is_block_wide),
+        what,
+        issues,
         ops: Vec::new(),
         values: FxHashMap::default(),
         blocks: FxHashMap::default(),
@@ -45,8 +62,9 @@ pub fn compare<'c>(function: Op<'c>, erased: Op<'c>) -> Result<(), Difference<'c
 }
 
 /// What stands for what.
-struct Pairs<'c> {
+struct Pairs<'a, 'c> {
     function: Op<'c>,
+    what: Erased<'a, 'c>,
     /// True if stores are issued by one thread.
     issues: bool,
     ops: Vec<(Op<'c>, Op<'c>)>,
@@ -59,12 +77,17 @@ fn difference<'c, T>(op: Op<'c>, message: impl Into<String>) -> Result<T, Differ
     Err(Difference { op, message })
 }
 
-impl<'c> Pairs<'c> {
+impl<'c> Pairs<'_, 'c> {
     fn add(&mut self, a: Op<'c>, b: Op<'c>) -> Result<(), Difference<'c>> {
         if a.name() != b.name() {
             return difference(b, format!("is in the place of '{}'", a.name()));
         }
-        if has_own_token(b) && self.is_own(a) {
+        let is_left = match self.what {
+            Erased::Tokens => has_own_token(b),
+            Erased::Loads => is_block_wide_load(b),
+            Erased::Waits(_) => false,
+        };
+        if is_left && self.is_own(a) {
             return difference(b, "has a token, so this is not what the pass has written");
         }
         if let Some(name) = other_attribute(a, b) {
@@ -93,11 +116,20 @@ impl<'c> Pairs<'c> {
         let ops = |block: Block<'c>| block.ops().into_iter().filter(|op| !is_passed_over(*op));
         let mut others = ops(b).peekable();
         for op in ops(a) {
-            let wanted = if is_block_wide(op) { scf::IF } else { op.name() };
+            let is_erased = match self.what {
+                Erased::Tokens => false,
+                Erased::Loads => is_block_wide_load(op) && self.is_own(op),
+                Erased::Waits(waits) => waits.contains(&op),
+            };
+            if is_erased {
+                continue;
+            }
+            let is_issued = self.issues && is_block_wide_store(op);
+            let wanted = if is_issued { scf::IF } else { op.name() };
             let is_more = |other: &Op| self.issues && is_for_issue(*other) && !other.is(wanted);
             while others.next_if(is_more).is_some() {}
             match others.next() {
-                Some(other) if is_block_wide(op) => self.add(op, issued(other)?)?,
+                Some(other) if is_issued => self.add(op, issued(other)?)?,
                 Some(other) => self.add(op, other)?,
                 None => return difference(around, format!("lacks '{}' at the end of a block", op.name())),
             }
@@ -166,12 +198,9 @@ fn has_own_token(op: Op<'_>) -> bool {
 }
 
 /// Returns true if `op` is a store of a whole block, which one thread will issue.
-fn is_block_wide(op: Op<'_>) -> bool {
-    Completion::of(op).is_some_and(|completion| {
-        completion.effect == GroupEffect::Issue
-            && completion.scope == ExecutionScope::Block
-            && completion.queue.is_some()
-            && (completion.done.is_some() || completion.read.is_some())
+fn is_block_wide_store(op: Op<'_>) -> bool {
+    issued_for_block(op).is_some_and(|completion| {
+        completion.queue.is_some() && (completion.done.is_some() || completion.read.is_some())
     })
 }
 
