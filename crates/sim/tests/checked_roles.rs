@@ -118,3 +118,42 @@ fn what_the_pass_writes_is_accepted_and_with_a_change_refused() {
     assert!(tally.refused.is_empty(), "refused:\n{}", tally.refused.join("\n"));
     assert!(tally.missed.is_empty(), "accepted:\n{}", tally.missed.join("\n"));
 }
+
+/// A kernel with a shuffle, and an addition, at one of three places: before something else, after that, or for some threads of each warp.
+fn shuffled(place: usize) -> String {
+    let shuffle = "%s, %valid = gpu.shuffle xor %sum, %one, %width : i32";
+    let [before, after, inside] = [0, 1, 2].map(|own| if own == place { shuffle } else { "" });
+    format!(
+        "gpu.module @m {{
+gpu.func @k(%out: memref<64xi32>) kernel attributes {{known_block_size = array<i32: 64, 1, 1>}} {{
+%one = arith.constant 1 : i32
+%width = arith.constant 32 : i32
+%c16 = arith.constant 16 : index
+%c31 = arith.constant 31 : index
+%t = gpu.thread_id x
+%lane = arith.andi %t, %c31 : index
+%low = arith.cmpi ult, %lane, %c16 : index
+%number = arith.index_cast %t : index to i32
+%sum = arith.addi %number, %one : i32
+{before}
+memref.store %one, %out[%t] : memref<64xi32>
+{after}
+scf.if %low {{
+{inside}
+memref.store %s, %out[%t] : memref<64xi32>
+}}
+gpu.return
+}}
+}}"
+    )
+}
+
+#[test]
+fn a_shuffle_stays_among_the_same_threads() {
+    let context = kernel::context();
+    let all = [0, 1, 2].map(|place| Module::parse(&context, &shuffled(place)).expect("a kernel"));
+    let all = all.each_ref().map(|module| kernels(module)[0]);
+    assert!(check(all[0], all[1]).is_ok());
+    assert!(check(all[0], all[2]).is_err());
+    assert!(check(all[2], all[0]).is_err());
+}

@@ -30,6 +30,8 @@ struct Stream {
     readers: Vec<u32>,
     /// The readers write to the slot, too: one warp alone.
     writes: bool,
+    /// The readers exchange what they have read within their warp, or only meet there.
+    exchange: Option<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,14 +41,17 @@ struct Kernel {
     /// The number of iterations is a constant.
     constant: bool,
     issuer: u32,
-    /// All threads meet in each iteration.
-    barrier: bool,
+    /// All threads meet in each iteration, at a barrier with a number or without one.
+    barrier: Option<bool>,
+    /// The type of the loop's variable.
+    variable: &'static str,
 }
 
 fn stream() -> impl Strategy<Value = Stream> {
     let readers = prop::collection::vec(1..1_u32 << WARPS, 1..3);
-    let shape = (1..4_u32, 0..4_u32, any::<bool>(), any::<bool>());
-    (shape, readers).prop_map(|((slots, ahead, late, writes), mut readers)| {
+    let exchange = prop::option::weighted(0.3, any::<bool>());
+    let shape = (1..4_u32, 0..4_u32, any::<bool>(), any::<bool>(), exchange);
+    (shape, readers).prop_map(|((slots, ahead, late, writes, exchange), mut readers)| {
         let (least, most) = if late { (1, slots) } else { (0, slots - 1) };
         // No warp reads twice.
         if readers.len() == 2 {
@@ -60,20 +65,23 @@ fn stream() -> impl Strategy<Value = Stream> {
             late,
             readers,
             writes: writes && alone,
+            exchange,
         }
     })
 }
 
 fn kernels() -> impl Strategy<Value = Kernel> {
     let streams = prop::collection::vec(stream(), 1..4);
-    let barrier = prop::bool::weighted(0.2);
-    (streams, 0..6_u32, any::<bool>(), 0..WARPS, barrier).prop_map(
-        |(streams, trips, constant, issuer, barrier)| Kernel {
+    let barrier = prop::option::weighted(0.2, any::<bool>());
+    let variable = prop::sample::select(&["index", "index", "i4", "i8", "i16", "i64"]);
+    (streams, 0..6_u32, any::<bool>(), 0..WARPS, barrier, variable).prop_map(
+        |(streams, trips, constant, issuer, barrier, variable)| Kernel {
             streams,
             trips,
             constant,
             issuer,
             barrier,
+            variable,
         },
     )
 }
@@ -128,7 +136,19 @@ impl Writer {
             self.line(&format!(
                 "{result} = scf.if %in{warps} -> (f32) {{\nasync.await {token}"
             ));
-            let value = self.def(&format!("memref.load {slot}[%lane] : !slot"));
+            let mut value = self.def(&format!("memref.load {slot}[%lane] : !slot"));
+            match stream.exchange {
+                Some(true) => {
+                    self.next += 1;
+                    let name = format!("%v{}", self.next);
+                    self.line(&format!(
+                        "{name}, {name}_valid = gpu.shuffle xor {value}, %one_i, %width : f32"
+                    ));
+                    value = name;
+                }
+                Some(false) => self.line("nvvm.bar.warp.sync %all : i32"),
+                None => {}
+            }
             if stream.writes {
                 self.line(&format!("memref.store {sum}, {slot}[%lane] : !slot"));
             }
@@ -184,8 +204,10 @@ fn header(kernel: &Kernel, writer: &mut Writer) {
     }
     writer.line(
         "%c31 = arith.constant 31 : index\n%zero = arith.constant 0.0 : f32\n%tid = gpu.thread_id x\n\
-         %lane = arith.andi %tid, %c31 : index\n%warp = gpu.subgroup_id : index",
+         %lane = arith.andi %tid, %c31 : index\n%warp = gpu.subgroup_id : index\n\
+         %one_i = arith.constant 1 : i32\n%width = arith.constant 32 : i32\n%all = arith.constant -1 : i32",
     );
+    writer.line(&format!("%threads = arith.constant {} : i32", WARPS * 32));
     // The number of the only block is 0, which nobody knows.
     writer.line(if kernel.constant {
         "%more = arith.constant 0 : index"
@@ -214,12 +236,21 @@ fn program(kernel: &Kernel) -> String {
         .zip(&inits)
         .map(|(arg, init)| format!("{arg} = {init}"))
         .collect();
+    let [from, to, by] = ["%c0", "%n", "%c1"].map(|bound| match kernel.variable {
+        "index" => bound.to_owned(),
+        ty => writer.def(&format!("arith.index_cast {bound} : index to {ty}")),
+    });
     writer.line(&format!(
-        "%r:{} = scf.for %i = %c0 to %n step %c1 iter_args({}) -> ({}) {{",
+        "%r:{} = scf.for %variable = {from} to {to} step {by} iter_args({}) -> ({}) : {} {{",
         inits.len(),
         bound.join(", "),
-        types.join(", ")
+        types.join(", "),
+        kernel.variable
     ));
+    writer.line(&match kernel.variable {
+        "index" => "%i = arith.addi %variable, %c0 : index".to_owned(),
+        ty => format!("%i = arith.index_castui %variable : {ty} to index"),
+    });
     let (mut next, mut at) = (Vec::new(), 0);
     for (s, stream) in kernel.streams.iter().enumerate() {
         let sum = args[at].clone();
@@ -236,8 +267,10 @@ fn program(kernel: &Kernel) -> String {
         next.push(sum);
         next.extend(tokens);
     }
-    if kernel.barrier {
-        writer.line("gpu.barrier");
+    match kernel.barrier {
+        Some(true) => writer.line("nvvm.barrier id = %one_i number_of_threads = %threads"),
+        Some(false) => writer.line("gpu.barrier"),
+        None => {}
     }
     writer.line(&format!(
         "scf.yield {} : {}\n}}",
@@ -283,11 +316,13 @@ fn plain_loops() -> impl Strategy<Value = Plain> {
     let after = prop::collection::vec((0..WARPS, 1..1_u32 << WARPS), 0..3);
     let shape = (2..5_u32, any::<bool>(), after, options);
     (kernels(), shape).prop_map(|(mut kernel, (stages, together, after, options))| {
-        kernel.barrier = false;
+        kernel.barrier = None;
         for stream in &mut kernel.streams {
             stream.slots = 1;
             // No iteration can have a version of what is written after it was read.
             stream.writes = false;
+            // What orders accesses of the warp stays between the same ones.
+            stream.exchange = stream.exchange.filter(|exchanges| *exchanges);
         }
         Plain {
             kernel,

@@ -2,7 +2,8 @@
 //!
 //! Warps take certain ways through `scf.if`s on their number. For all warps that take the same ones, the code is read twice, as it was and as it
 //! is, without the ways that they don't take: both have to be the same operations, in the same order, of the same values. Values have
-//! numbers (value numbering): what is computed without side effects gets one by what it is computed of, wherever that stands. A barrier of the
+//! numbers (value numbering): what is computed without side effects gets one by what it is computed of, wherever that stands. What threads of a
+//! warp compute together, as a shuffle, gets one by where it stands, too: other threads may come to another block. A barrier of the
 //! block is also one with number 0 of as many threads as the block has (PTX ISA, `barrier.sync`).
 //!
 //! Cost: the operations that each kind of warps runs, before and after.
@@ -50,6 +51,7 @@ pub fn check<'c>(before: Op<'c>, after: Op<'c>) -> Result<(), Difference<'c>> {
             blocks: FxHashMap::default(),
             computed: FxHashMap::default(),
             next: 0,
+            block: 0,
         };
         if !comparison.regions(before, after)? {
             return Err(functions);
@@ -86,6 +88,8 @@ struct Description<'c> {
     types: Vec<usize>,
     operands: Vec<Number>,
     successors: Vec<Option<u32>>,
+    /// The block in which threads of a warp compute it together.
+    together: Option<u32>,
 }
 
 /// What one kind of warps does, before and after.
@@ -99,6 +103,8 @@ struct Comparison<'a, 'c> {
     /// The number of the first result of each operation without side effects.
     computed: FxHashMap<Description<'c>, Number>,
     next: Number,
+    /// The block that is being compared.
+    block: u32,
 }
 
 impl<'c> Comparison<'_, 'c> {
@@ -121,9 +127,12 @@ impl<'c> Comparison<'_, 'c> {
         let order = reverse_postorder(before);
         let place = |old: &Block<'c>| order.get(old).copied().unwrap_or(usize::MAX);
         pairs.sort_by_key(|(old, _)| place(old));
+        let around = self.block;
         for (old, new) in pairs {
+            self.block = self.blocks[&old];
             self.block(old, new)?;
         }
+        self.block = around;
         Ok(true)
     }
 
@@ -201,6 +210,7 @@ impl<'c> Comparison<'_, 'c> {
                 .successors()
                 .map(|block| self.blocks.get(&block).copied())
                 .collect(),
+            together: is_together(op).then_some(self.block),
         }
     }
 
@@ -230,6 +240,13 @@ impl<'c> Comparison<'_, 'c> {
             self.numbers.extend([(before, number), (after, number)]);
         }
     }
+}
+
+/// Returns true if threads of a warp may compute `op`, which has no side effects, of values that each other has.
+fn is_together(op: Op<'_>) -> bool {
+    let is_of_device = [gpu::NAMESPACE, nvvm::NAMESPACE].contains(&op.dialect());
+    // What has no operands is the number of a thread, or the like.
+    is_of_device && op.num_operands() > 0 && op.is_pure()
 }
 
 /// The places of the blocks of each region of `op` in a reverse postorder, in which values are defined before they are used. Blocks that

@@ -14,7 +14,7 @@ use async_dialects::names::{async_, gpux_attr};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::MemorySpace;
 use async_mlir::ir::{Op, Use, Value};
-use async_mlir::names::scf;
+use async_mlir::names::{arith, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::barriers::{Footprint, LoopId};
 use tokenflow::pipeline::StatementId;
@@ -35,7 +35,7 @@ pub(super) struct Access<'c> {
     /// Where the access is over; `None` if nothing in the loop waits for it.
     pub end: Option<End>,
     /// The warps that know that then, by an `scf.if` on their number and its region; `None` if all do. An access that several roles
-    /// await is there once for each.
+    /// await is there once for each, and one whose token is selected once for each of its awaits.
     pub role: Option<(Value<'c>, bool)>,
 }
 
@@ -170,6 +170,14 @@ impl<'c> Accesses<'c> {
                 role: None,
             };
             let accesses = &mut self.buffers[number].accesses;
+            let selected = outer.ends_where_selected(op, effect.access);
+            if !selected.is_empty() {
+                accesses.extend(selected.into_iter().map(|end| Access {
+                    end: Some(end),
+                    ..access.clone()
+                }));
+                continue;
+            }
             let ends = outer.ends_for_roles(op, effect.access);
             if access.end.is_some() || ends.is_empty() {
                 accesses.push(access);
@@ -247,6 +255,16 @@ struct Outer<'a, 'c> {
     op: Op<'c>,
 }
 
+/// Where the loop awaits a token.
+struct Awaits<'c> {
+    /// All awaits, and under which conditions they are executed.
+    found: Vec<(End, Conditions<'c>)>,
+    /// Whether one is in a loop inside: which of several it is that completes the token may depend on how often that runs.
+    in_loop: bool,
+    /// Whether one is of a token that is selected.
+    selected: bool,
+}
+
 /// Tokens that rotate longer are not followed.
 pub(super) const MAX_ROTATION: u32 = 64;
 
@@ -269,6 +287,16 @@ impl<'c> Outer<'_, 'c> {
         }
     }
 
+    /// All awaits of an access of `op`, if one of its tokens is selected: such an await may be of another token, and what comes after it stays
+    /// there all the same.
+    fn ends_where_selected(&self, op: Op<'c>, access: Kind) -> Vec<End> {
+        let tokens = tokens_of(op, access).unwrap_or_default();
+        let awaits = tokens.iter().map(|token| self.awaits(*token));
+        let awaits: Vec<Awaits> = awaits.filter(|awaits| awaits.selected).collect();
+        let ends = awaits.into_iter().flat_map(|awaits| awaits.found);
+        ends.map(|(end, _)| end).collect()
+    }
+
     /// Where each role that awaits an access of `op` does so first.
     fn ends_for_roles(&self, op: Op<'c>, access: Kind) -> Vec<((Value<'c>, bool), End)> {
         // Without that, threads that don't await have nothing to do with those that do.
@@ -277,7 +305,7 @@ impl<'c> Outer<'_, 'c> {
         }
         let mut roles: Vec<(Value<'c>, bool)> = Vec::new();
         let tokens = tokens_of(op, access).unwrap_or_default();
-        for used in tokens.iter().flat_map(|token| self.awaits(*token).0) {
+        for used in tokens.iter().flat_map(|token| self.awaits(*token).found) {
             let role = used
                 .1
                 .into_iter()
@@ -295,9 +323,9 @@ impl<'c> Outer<'_, 'c> {
 
     /// Where `token` is awaited first in the loop, by threads for which `known` conditions hold.
     fn awaited(&self, token: Value<'c>, known: &[(Value<'c>, bool)]) -> Option<End> {
-        let (waits, in_loop) = self.awaits(token);
+        let Awaits { found, in_loop, .. } = self.awaits(token);
         let holds = |conditions: &[(Value<'c>, bool)]| conditions.iter().all(|one| known.contains(one));
-        let ends = waits.into_iter().filter(|(_, conditions)| holds(conditions));
+        let ends = found.into_iter().filter(|(_, conditions)| holds(conditions));
         let ends = ends.map(|(end, _)| end);
         if in_loop {
             ends.max_by_key(|end| self.key(*end))
@@ -306,12 +334,11 @@ impl<'c> Outer<'_, 'c> {
         }
     }
 
-    /// Where the loop awaits `token`, and under which conditions. Also whether that is in a loop inside: which of several awaits it is
-    /// that completes the token may depend on how often that runs.
-    fn awaits(&self, token: Value<'c>) -> (Vec<(End, Conditions<'c>)>, bool) {
+    /// Where the loop awaits `token`.
+    fn awaits(&self, token: Value<'c>) -> Awaits<'c> {
         let mut seen = FxHashSet::default();
         let mut work = vec![(token, 0)];
-        let (mut found, mut in_loop) = (Vec::new(), false);
+        let (mut found, mut in_loop, mut selected) = (Vec::new(), false, false);
         while let Some((token, later)) = work.pop() {
             if later > MAX_ROTATION || !seen.insert((token, later)) {
                 continue;
@@ -320,6 +347,9 @@ impl<'c> Outer<'_, 'c> {
                 if Some(owner) == self.body.block.terminator() {
                     work.push((self.body.block.arg(index + 1), later + 1));
                 } else if owner.is(async_::JOIN) {
+                    work.push((owner.result(0), later));
+                } else if owner.is(arith::SELECT) && index > 0 {
+                    selected = true;
                     work.push((owner.result(0), later));
                 } else if owner.is(scf::FOR) && index >= 3 {
                     in_loop = true;
@@ -340,7 +370,11 @@ impl<'c> Outer<'_, 'c> {
                 }
             }
         }
-        (found, in_loop)
+        Awaits {
+            found,
+            in_loop,
+            selected,
+        }
     }
 
     fn key(&self, end: End) -> (u32, u32) {

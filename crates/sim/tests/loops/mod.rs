@@ -75,7 +75,7 @@ pub struct Loop {
     pub unsigned: bool,
     /// How often it runs, if that is known.
     pub constant: Option<i64>,
-    /// The bits of the variable.
+    /// The type of the variable.
     pub ty: &'static str,
     /// How tiles are loaded.
     pub form: Form,
@@ -124,7 +124,7 @@ pub fn random_loop() -> impl Strategy<Value = Loop> {
         prop::collection::vec(0..8_u32, 12),
         (0..3_i64, 1..4_i64, any::<bool>()),
         prop::option::of(0..7_i64),
-        prop_oneof![3 => Just("index"), 1 => Just("i32")],
+        prop_oneof![3 => Just("index"), 1 => prop::sample::select(&["i8", "i16", "i32", "i64"])],
         forms::random_form(),
     )
         .prop_map(
@@ -238,9 +238,9 @@ impl Loop {
             Some(_) => format!("%upper = arith.constant {lower} : {ty}"),
             None => {
                 let cast = if *ty == "index" {
-                    "%trips = arith.addi %n, %c0 : index"
+                    "%trips = arith.addi %n, %c0 : index".to_owned()
                 } else {
-                    "%trips = arith.index_cast %n : index to i32"
+                    format!("%trips = arith.index_cast %n : index to {ty}")
                 };
                 format!(
                     "{cast}\n%more = arith.muli %trips, %step : {ty}\n%upper = arith.addi %more, %lower : {ty}"
@@ -306,13 +306,17 @@ impl Loop {
             ""
         };
         let variable = if *ty == "index" {
-            "%i = arith.addi %iv, %c0 : index"
+            "%i = arith.addi %iv, %c0 : index".to_owned()
         } else {
-            "%i = arith.index_cast %iv : i32 to index"
+            format!("%i = arith.index_cast %iv : {ty} to index")
         };
         // A block has 163 KiB.
         let tile = if self.large { 8192 } else { 16 };
-        let typed = if *ty == "index" { "" } else { " : i32" };
+        let typed = if *ty == "index" {
+            String::new()
+        } else {
+            format!(" : {ty}")
+        };
         let constants = constants();
         format!(
             "!Tile = memref<{tile}xi32, #gpu.address_space<workgroup>>

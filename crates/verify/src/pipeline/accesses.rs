@@ -12,7 +12,7 @@ use async_locations::views::{base, view_source};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::block_size;
 use async_mlir::ir::{Block, Op, Use, Value};
-use async_mlir::names::scf;
+use async_mlir::names::{arith, scf};
 use async_overlap::{Footprint, LoopId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,6 +20,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const MAX_ACCESSES: usize = 256;
 /// A token that has been handed on for more iterations is not followed.
 const MAX_ROTATION: u32 = 64;
+/// So many ways of a token are followed.
+const MAX_WAYS: usize = 1 << 12;
 
 /// An access, and where it is.
 struct Located<'c> {
@@ -147,7 +149,22 @@ struct Reader<'a, 'c> {
     buffers: Vec<Vec<Located<'c>>>,
     fenced: Vec<Fenced<'c>>,
     /// Conditions that are told apart, by number.
-    conditions: FxHashMap<Conditions<'c>, usize>,
+    conditions: FxHashMap<Awaited<'c>, usize>,
+}
+
+/// Under which conditions a token is awaited, so many iterations later, and the loop inside of the body on the way there, if any.
+type Awaited<'c> = (Conditions<'c>, u32, Option<Op<'c>>);
+
+/// A token on its way from an access to its awaits.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Way<'c> {
+    token: Value<'c>,
+    /// How many iterations after the access.
+    later: u32,
+    /// What has selected it.
+    selected: Conditions<'c>,
+    /// The loop inside of the body that it has been carried by. What it is there depends on the iteration.
+    carried: Option<Op<'c>>,
 }
 
 /// `scf.if`s around an operation: conditions, and whether they have to be true.
@@ -246,7 +263,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         }
     }
 
-    /// What awaits an access of `op`, which is in `outer`. Nothing is said of one that a loop inside of the body may await.
+    /// What awaits an access of `op`, which is in `outer`.
     fn ends(&mut self, outer: Op<'c>, op: Op<'c>, access: memory::Access) -> Vec<End> {
         let Some(completion) =
             Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)
@@ -262,40 +279,77 @@ impl<'a, 'c> Reader<'a, 'c> {
         let of_issue = conditions(outer, op);
         let mut ends = Vec::new();
         let mut seen = FxHashSet::default();
-        let mut work: Vec<(Value<'c>, u32)> = tokens.into_iter().flatten().map(|token| (token, 0)).collect();
-        while let Some((token, later)) = work.pop() {
-            if later > MAX_ROTATION || !seen.insert((token, later)) {
+        let first = |token| Way {
+            token,
+            later: 0,
+            selected: Vec::new(),
+            carried: None,
+        };
+        let mut work: Vec<Way> = tokens.into_iter().flatten().map(first).collect();
+        while let Some(way) = work.pop() {
+            if way.later > MAX_ROTATION || seen.len() > MAX_WAYS || !seen.insert(way.clone()) {
                 continue;
             }
-            for Use { owner, index } in token.uses() {
-                let around = owner.parent().filter(|_| owner.is(scf::YIELD));
-                if around == Some(self.schedule.plain) {
-                    let body = self.schedule.plain.region(0).first();
-                    work.extend(body.map(|body| (body.arg(index + 1), later + 1)));
-                } else if let Some(around) = around.filter(|around| around.is(scf::IF)) {
-                    work.push((around.result(index), later));
-                } else if owner.is(async_::JOIN) {
-                    work.push((owner.result(0), later));
-                } else if awaits(owner) {
-                    ends.extend(self.end(owner, later, &of_issue));
+            for used in way.token.uses() {
+                if awaits(used.owner) {
+                    ends.extend(self.end(used.owner, &way, &of_issue));
                 } else {
-                    return Vec::new();
+                    work.extend(self.next(&way, used));
                 }
             }
         }
         ends
     }
 
+    /// What a token is handed on as.
+    fn next(&self, way: &Way<'c>, Use { owner, index }: Use<'c>) -> Vec<Way<'c>> {
+        let to = |token| Way { token, ..way.clone() };
+        let around = owner.parent().filter(|_| owner.is(scf::YIELD));
+        let handed_on = |around: Op<'c>, number: usize| {
+            let inside = around.region(0).first().map(|block| block.arg(number + 1));
+            let carried = inside.into_iter().chain([around.result(number)]);
+            let carried = carried.map(|token| Way {
+                carried: Some(around),
+                ..to(token)
+            });
+            carried.collect()
+        };
+        match around {
+            Some(around) if around == self.schedule.plain => {
+                let body = around.region(0).first();
+                let next = body.map(|body| Way {
+                    later: way.later + 1,
+                    ..to(body.arg(index + 1))
+                });
+                next.into_iter().collect()
+            }
+            Some(around) if around.is(scf::FOR) => handed_on(around, index),
+            Some(around) if around.is(scf::IF) => vec![to(around.result(index))],
+            _ if owner.is(scf::FOR) && index >= 3 => handed_on(owner, index - 3),
+            _ if owner.is(async_::JOIN) => vec![to(owner.result(0))],
+            _ if owner.is(arith::SELECT) && index > 0 => {
+                let mut next = to(owner.result(0));
+                next.selected.push((owner.operand(0), index == 1));
+                vec![next]
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The await of `op`, for what is issued under these conditions.
-    fn end(&mut self, op: Op<'c>, later: u32, of_issue: &Conditions<'c>) -> Option<End> {
+    fn end(&mut self, op: Op<'c>, way: &Way<'c>, of_issue: &Conditions<'c>) -> Option<End> {
         let outer = std::iter::once(op)
             .chain(op.ancestors())
             .find(|op| self.places.contains_key(op))?;
         let (place, when) = (self.places[&outer], *self.whens.get(&outer)?);
+        let later = way.later;
         let mut own = conditions(outer, op);
-        own.retain(|condition| !of_issue.contains(condition));
+        own.extend(&way.selected);
+        own.retain(|condition| later > 0 || !of_issue.contains(condition));
+        let is_always = own.is_empty() && way.carried.is_none();
         let next = self.conditions.len();
-        let conditions = (!own.is_empty()).then(|| *self.conditions.entry(own).or_insert(next));
+        let awaited = (own, later, way.carried);
+        let conditions = (!is_always).then(|| *self.conditions.entry(awaited).or_insert(next));
         Some(End {
             later,
             place,
