@@ -8,7 +8,7 @@ use async_mlir::gpu::{MemorySpace, is_workgroup};
 use async_mlir::ir::{Op, Region, Value};
 use async_mlir::llvm::{AddressSpace, is_pointer, pointer};
 use async_mlir::melior::ir::TypeLike;
-use async_mlir::names::memref;
+use async_mlir::names::{gpu, memref};
 use async_overlap::{BufferId, Footprint, Offset};
 use rustc_hash::FxHashMap;
 
@@ -27,6 +27,8 @@ pub struct Buffers<'c> {
     pub footprints: Footprints<'c>,
     /// All buffers that the function mentions.
     all: Vec<BufferId>,
+    /// True if the function may be what threads of a block execute: it mentions buffers, or stands in a `gpu.module`.
+    on_device: bool,
     /// The values that each buffer begins as.
     roots: FxHashMap<BufferId, Vec<Value<'c>>>,
     /// The buffers that others may know.
@@ -80,9 +82,11 @@ impl<'c> Buffers<'c> {
         }
         let mut all: Vec<BufferId> = roots.keys().copied().collect();
         all.sort_unstable();
+        let on_device = !all.is_empty() || function.ancestors().any(|op| op.is(gpu::MODULE));
         Self {
             footprints,
             all,
+            on_device,
             roots,
             escaped: None,
             captured: None,
@@ -116,7 +120,11 @@ impl<'c> Buffers<'c> {
             } else {
                 self.captured()
             };
-            touched.workgroup = self.any_of(reachable, base);
+            touched.workgroup = if self.on_device {
+                self.any_of(reachable, base)
+            } else {
+                Vec::new()
+            };
             touched.global = GlobalBuffer::Any;
         } else if MemorySpace::of(base.ty()) != Some(MemorySpace::Private)
             && !base.defining_op().is_some_and(|op| op.is(memref::ALLOCA))
