@@ -136,7 +136,12 @@ pub fn random_loop() -> impl Strategy<Value = Loop> {
                 step,
                 unsigned,
                 constant,
-                ty,
+                // It may not be known of a narrow variable that it does not wrap around.
+                ty: if constant.is_some() || ty == "index" {
+                    ty
+                } else {
+                    "i32"
+                },
                 form,
                 automatic: None,
                 large: false,
