@@ -136,7 +136,12 @@ pub fn random_loop() -> impl Strategy<Value = Loop> {
                 step,
                 unsigned,
                 constant,
-                ty,
+                // It may not be known of a narrow variable that it does not wrap around.
+                ty: if constant.is_some() || ty == "index" {
+                    ty
+                } else {
+                    "i32"
+                },
                 form,
                 automatic: None,
                 large: false,
@@ -312,11 +317,7 @@ impl Loop {
         };
         // A block has 163 KiB.
         let tile = if self.large { 8192 } else { 16 };
-        let typed = if *ty == "index" {
-            String::new()
-        } else {
-            format!(" : {ty}")
-        };
+        let typed = typed(ty);
         let constants = constants();
         format!(
             "!Tile = memref<{tile}xi32, #gpu.address_space<workgroup>>
@@ -373,6 +374,15 @@ gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: 
 ",
             8 + lower - step
         )
+    }
+}
+
+/// The type of a loop's variable, as the loop says it.
+fn typed(ty: &str) -> String {
+    if ty == "index" {
+        String::new()
+    } else {
+        format!(" : {ty}")
     }
 }
 

@@ -16,9 +16,8 @@ struct Writer {
 
 #[derive(Clone, Default)]
 struct Tile {
-    is_written: bool,
-    /// Not only its first column.
-    is_whole: bool,
+    /// How many columns have been written, from the first one on.
+    columns: usize,
     in_flight: Option<String>,
     /// All threads see what it holds.
     is_visible: bool,
@@ -68,7 +67,7 @@ impl Writer {
             self.barrier();
         }
         self.tiles[tile].is_visible = false;
-        self.tiles[tile].is_written = true;
+        self.tiles[tile].columns = self.tiles[tile].columns.max(1);
     }
 
     fn add(&mut self, value: &str) {
@@ -101,7 +100,7 @@ impl Writer {
             "{value} = gpux.copy async{after} %A[%i, {column}], %t[%s{tile}, %i, %c0], 8 : memref<64x16xf16> to {TILES}"
         ));
         self.tiles[tile].in_flight = Some(value);
-        self.tiles[tile].is_whole = true;
+        self.tiles[tile].columns = 8;
     }
 
     /// A loop that writes some elements of a thread's own row, and reads one in each iteration. Its variable has few bits.
@@ -125,7 +124,7 @@ memref.store %half, %t[%s{tile}, %i, %at] : {TILES}
 scf.yield %next : f32
 }}"
         ));
-        self.sum = value.to_owned();
+        value.clone_into(&mut self.sum);
     }
 
     /// A value of another thread of the warp, or a barrier of the warp.
@@ -146,12 +145,12 @@ scf.yield %next : f32
         let value = self.value();
         match self.draw(15) {
             0..=3 => self.copy(tile, value),
-            4..=5 if self.tiles[tile].is_written => {
+            4..=5 if self.tiles[tile].columns > 0 => {
                 self.wait(tile);
                 self.line(&format!("{value} = memref.load %t[%s{tile}, %i, %c0] : {TILES}"));
                 self.add_half(&value);
             }
-            6..=7 if self.tiles[tile].is_written => {
+            6..=7 if self.tiles[tile].columns > 0 => {
                 self.wait(tile);
                 if !self.tiles[tile].is_visible {
                     self.barrier();
@@ -172,7 +171,7 @@ scf.yield %next : f32
             }
             10 => self.barrier(),
             11 | 12 => self.of_warp(&value),
-            13 if self.tiles[tile].is_whole => self.inner_loop(tile, &value),
+            13 if self.tiles[tile].columns == 8 => self.inner_loop(tile, &value),
             _ => {
                 for _ in 0..self.draw(40) {
                     self.add("%one");

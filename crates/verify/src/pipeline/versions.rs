@@ -230,7 +230,14 @@ impl<'c> Rules<'_, 'c> {
         let loops = self.loops_around(write, read);
         let mut always = write.conditions.clone();
         always.retain(|(condition, _)| is_same_in_all([*condition], &loops));
-        self.is_covered(write, read, &always) || self.is_executed_again(write, read, &loops)
+        // In the other arm of a condition that is always the same, it is never executed.
+        let is_never = |&(condition, arm): &(Value<'c>, bool)| {
+            read.conditions.contains(&(condition, !arm))
+                && (is_uniform(condition) || is_of_one_thread(write, read))
+        };
+        always.iter().any(is_never)
+            || self.is_covered(write, read, &always)
+            || self.is_executed_again(write, read, &loops)
     }
 
     /// The loop, and those in it that are around both accesses.
