@@ -1,7 +1,7 @@
 //! Compares the places of two accesses in a sequence of operations: their buffers, the bytes of views at constant offsets, and indices of
 //! the first dimension.
 
-use crate::alias::Root;
+use crate::alias::{Origin, Root};
 use crate::buffer_parts::ByteView;
 use crate::buffer_slices::BufferSlice;
 use crate::buffer_slots::BufferSlot;
@@ -54,6 +54,14 @@ impl<'c> Place<'c> {
     #[must_use]
     pub fn has_slot(self) -> bool {
         self.slot.is_some()
+    }
+
+    /// The index of the first dimension of its buffer, if the place is known to be in there: two places of the same [`Root::origin`] at different
+    /// ones share no byte.
+    #[must_use]
+    pub fn row(self) -> Option<i64> {
+        let is_of_root = matches!(self.root.origin, Origin::Own(buffer) if buffer == self.slice.base());
+        self.slice.constant_index().filter(|_| is_of_root)
     }
 
     /// Returns true unless both are known to share no byte. Computed indices are compared if both are taken `at_once`, in one iteration.

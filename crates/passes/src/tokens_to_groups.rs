@@ -143,6 +143,7 @@ impl Pass for TokensToGroups {
         }
         let counts = emit::emit(&skeleton, &solution, &stores, &silent);
         emit::remark_if_spent(op, &solution);
+        drop(solution);
         let certificates = cx.str("certificates");
         if cx.bool("verify-result") || !certificates.is_empty() {
             // Without drop-implied, a wait is the distance in the queue, needed or not.

@@ -2,9 +2,10 @@
 //! without branches and loops all that is right.
 #![allow(missing_docs)]
 
-use async_verify::flags::code::{Code, Flag, FlagKind, Instr, Loop};
+use async_verify::flags::code::{Code, FactId, Flag, FlagKind, Instr, Loop};
 use async_verify::flags::{Refusal, check};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 const ENGINES: usize = 3;
 const PLACES: usize = 2;
@@ -78,20 +79,26 @@ fn structured() -> impl Strategy<Value = Vec<Shape>> {
 #[derive(Default)]
 struct Builder {
     code: Code,
-    /// The accesses so far: engine, place, and whether it writes.
-    accesses: Vec<(usize, usize, bool)>,
+    /// The accesses so far: what they do, the place, and whether it is written.
+    accesses: Vec<(FactId, usize, bool)>,
+    /// By flag and block, the last wait.
+    waits: BTreeMap<(usize, usize), FactId>,
 }
 
 impl Builder {
+    fn fact(&mut self, engine: usize) -> FactId {
+        self.code.facts.push(engine);
+        self.code.facts.len() - 1
+    }
+
     fn block(&mut self, shapes: &[Shape]) -> usize {
         let id = self.code.blocks.len();
         self.code.blocks.push(Vec::new());
         for shape in shapes {
             let instr = match shape {
                 Shape::Access(engine, place, writes) => {
-                    self.accesses.push((*engine, *place, *writes));
-                    let fact = FLAGS + self.accesses.len() - 1;
-                    self.code.facts.push(*engine);
+                    let fact = self.fact(*engine);
+                    self.accesses.push((fact, *place, *writes));
                     Instr::Run {
                         engine: *engine,
                         needs: vec![place * 2 + usize::from(*writes)],
@@ -99,7 +106,12 @@ impl Builder {
                     }
                 }
                 Shape::Set(flag) => Instr::Set(*flag),
-                Shape::Wait(flag) => Instr::Wait(*flag),
+                Shape::Wait(flag) => {
+                    let known = self.waits.get(&(*flag, id)).copied();
+                    let over = known.unwrap_or_else(|| self.fact(ends(*flag).1));
+                    self.waits.insert((*flag, id), over);
+                    Instr::Wait(*flag, over)
+                }
                 Shape::Branch(arms) => Instr::Branch(arms.iter().map(|arm| self.block(arm)).collect()),
                 Shape::While(before, after) => {
                     let number = self.code.loops;
@@ -119,8 +131,8 @@ impl Builder {
     }
 }
 
-/// The code of `shapes`, and its accesses.
-fn build(shapes: &[Shape]) -> (Code, Vec<(usize, usize, bool)>) {
+/// The code of `shapes`.
+fn build(shapes: &[Shape]) -> Code {
     let mut builder = Builder::default();
     builder.code.engines = ENGINES;
     let flags = (0..FLAGS).map(|flag| {
@@ -128,22 +140,27 @@ fn build(shapes: &[Shape]) -> (Code, Vec<(usize, usize, bool)>) {
         Flag {
             from,
             to,
-            waited: flag,
+            waited: 2 * PLACES + flag,
         }
     });
     builder.code.flags = flags.collect();
-    builder.code.facts = (0..FLAGS).map(|flag| ends(flag).1).collect();
     builder.block(shapes);
     // By place, what conflicts with a read, and with a write.
     for place in 0..PLACES {
         for writes in [false, true] {
-            let accesses = builder.accesses.iter().enumerate();
-            let conflicting = accesses.filter(|(_, access)| access.1 == place && (writes || access.2));
-            let needed = conflicting.map(|(number, _)| FLAGS + number).collect();
-            builder.code.needs.push(needed);
+            let accesses = builder.accesses.iter();
+            let conflicting = accesses.filter(|access| access.1 == place && (writes || access.2));
+            builder
+                .code
+                .needs
+                .push(conflicting.map(|access| access.0).collect());
         }
     }
-    (builder.code, builder.accesses)
+    for flag in 0..FLAGS {
+        let waits = builder.waits.iter().filter(|((of, _), _)| *of == flag);
+        builder.code.needs.push(waits.map(|(_, over)| *over).collect());
+    }
+    builder.code
 }
 
 /// One way through code, as accesses and flags.
@@ -183,7 +200,7 @@ fn engine(code: &Code, instr: &Instr) -> usize {
     match instr {
         Instr::Run { engine, .. } => *engine,
         Instr::Set(flag) => code.flags[*flag].from,
-        Instr::Wait(flag) => code.flags[*flag].to,
+        Instr::Wait(flag, _) => code.flags[*flag].to,
         _ => unreachable!("an execution has no control flow"),
     }
 }
@@ -215,7 +232,7 @@ fn is_right(code: &Code, execution: &Execution, kind: FlagKind) -> bool {
                     return false;
                 }
             }
-            Instr::Wait(flag) => {
+            Instr::Wait(flag, _) => {
                 let Some(set) = sets[*flag].get(waits[*flag].len()) else {
                     return false;
                 };
@@ -241,7 +258,7 @@ fn is_right(code: &Code, execution: &Execution, kind: FlagKind) -> bool {
 }
 
 fn verdict(shapes: &[Shape], kind: FlagKind) -> (Result<(), Refusal>, bool) {
-    let (code, _) = build(shapes);
+    let code = build(shapes);
     let mut ways = vec![Vec::new()];
     executions(&code, 0, &mut ways);
     let right = ways.iter().all(|way| is_right(&code, way, kind));

@@ -28,8 +28,8 @@ pub enum Fault {
     UnknownCondition(FactId),
     /// This flag is set, and waited for nowhere before.
     SetTwice(usize),
-    /// This flag is set, and the last wait for it may not be over.
-    MayBeSet(usize),
+    /// A flag is set, and the last wait for it, which is this fact, may not be over.
+    MayBeSet(FactId),
     /// This flag is waited for, and set nowhere before.
     Hangs(usize),
     /// This flag is set another number of times on another path.
@@ -97,12 +97,12 @@ impl Walk<'_> {
                     }
                 }
                 Instr::Set(flag) => self.set(*flag, state).map_err(refused)?,
-                Instr::Wait(flag) => {
+                Instr::Wait(flag, over) => {
                     let untold = state.set[*flag].pop_front();
                     let untold = untold.ok_or_else(|| refused(Fault::Hangs(*flag)))?;
                     let flag = code.flags[*flag];
                     state.learn(flag.to, &untold);
-                    state.happen(flag.to, flag.waited);
+                    state.happen(flag.to, *over);
                 }
                 Instr::Branch(arms) => self.branch(arms, state, &refused)?,
                 Instr::Loop(inner) => self.loop_(inner, state, &refused)?,
@@ -124,8 +124,8 @@ impl Walk<'_> {
             if !state.set[flag].is_empty() {
                 return Err(Fault::SetTwice(flag));
             }
-            if state.unknown[ends.from].has(ends.waited) {
-                return Err(Fault::MayBeSet(flag));
+            if let Some(wait) = self.unknown(ends.from, &[ends.waited], state) {
+                return Err(Fault::MayBeSet(wait));
             }
         }
         let untold = state.unknown[ends.from].clone();

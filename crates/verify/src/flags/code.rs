@@ -36,8 +36,8 @@ pub struct Flag {
     pub from: usize,
     /// The engine that waits for it.
     pub to: usize,
-    /// That a wait for it is over.
-    pub waited: FactId,
+    /// The number of the list of [`Code::needs`] that says that all waits for it are over.
+    pub waited: usize,
 }
 
 /// What stands in a block.
@@ -61,8 +61,8 @@ pub enum Instr {
     },
     /// A flag is set.
     Set(usize),
-    /// A flag is waited for.
-    Wait(usize),
+    /// A flag is waited for. Then that is a fact.
+    Wait(usize, FactId),
     /// One of several blocks is executed.
     Branch(Vec<usize>),
     /// A loop.

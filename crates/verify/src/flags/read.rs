@@ -1,6 +1,7 @@
 //! Reads functions: part of what is trusted. What operations do, the reader of [orders](crate::orders) says; where that is, `async-locations`.
 
 mod facts;
+mod neighbors;
 
 use super::check::{Fault, Refusal, check};
 use super::code::{Code, Flag, FlagKind, Instr, Loop};
@@ -155,13 +156,14 @@ impl<'a, 'c> Reader<'a, 'c> {
         let next = self.flags.len();
         let flag = *self.flags.entry((from, to, id)).or_insert(next);
         if flag == next {
-            let waited = self.facts.of(to, What::Waited(flag), None, op);
+            let waited = self.facts.need(Need::Waits(flag));
             self.code.flags.push(Flag { from, to, waited });
         }
         let (engine, instr) = if op.is(gpux::SET_FLAG) {
             (from, Instr::Set(flag))
         } else {
-            (to, Instr::Wait(flag))
+            let over = self.facts.of(to, What::Wait(flag, block), None, op);
+            (to, Instr::Wait(flag, over))
         };
         self.active[block].insert(engine);
         self.add(block, op, instr);
@@ -336,10 +338,7 @@ impl<'a, 'c> Reader<'a, 'c> {
                 Some(fact),
             ),
             Fault::SetTwice(_) => ("sets a flag that is set", None),
-            Fault::MayBeSet(flag) => (
-                "may set a flag before the last wait for it is over",
-                Some(self.code.flags[flag].waited),
-            ),
+            Fault::MayBeSet(wait) => ("may set a flag before the last wait for it is over", Some(wait)),
             Fault::Hangs(_) => ("waits for a flag that is not set", None),
             Fault::Unbalanced(_) => ("leaves a flag set on one path, and not on another", None),
             Fault::LeftSet(_) => ("leaves a flag set at its end", None),

@@ -6,6 +6,7 @@
 //! loop at a depth, and of the same one of those around that.
 
 use super::super::code::FactId;
+use super::neighbors::Neighbors;
 use async_locations::places::Place;
 use async_mlir::ir::Op;
 use rustc_hash::FxHashMap;
@@ -21,8 +22,8 @@ pub(super) enum What<'c> {
     Other(Op<'c>),
     /// It executes this fence.
     Fence(Op<'c>),
-    /// A wait for this flag is over.
-    Waited(usize),
+    /// The last wait for a flag in a block is over.
+    Wait(usize, usize),
 }
 
 /// What something has to know.
@@ -36,6 +37,21 @@ pub(super) enum Need<'c> {
     Fences,
     /// All that fences order.
     All,
+    /// All waits for this flag.
+    Waits(usize),
+}
+
+/// Numbers of facts, by what they are.
+#[derive(Default)]
+struct Index<'c> {
+    /// By place.
+    accesses: Vec<Vec<usize>>,
+    values: FxHashMap<Op<'c>, usize>,
+    fences: Vec<usize>,
+    /// All that fences order, without themselves.
+    others: Vec<usize>,
+    /// By flag.
+    waits: FxHashMap<usize, Vec<usize>>,
 }
 
 /// The levels of a fact, whose numbers follow each other.
@@ -129,61 +145,90 @@ impl<'c> Facts<'c> {
 
     /// The facts of each list.
     pub fn needs(&self, places: &[Place<'c>], loops: &FxHashMap<Op<'c>, usize>) -> Vec<Vec<FactId>> {
-        let of_value = |levels: &Levels<'c>| match levels.what {
-            What::Value(op) => Some(op),
-            _ => None,
-        };
-        let values = self.all.iter().enumerate();
-        let values = values.filter_map(|(number, levels)| of_value(levels).map(|op| (op, number)));
-        let values: FxHashMap<Op, usize> = values.collect();
-        let lists = self.needs.iter().map(|need| {
-            let among = match need {
-                Need::Value(op, _) => {
-                    let number = values.get(op);
-                    number.map_or(&self.all[..0], |number| &self.all[*number..=*number])
-                }
-                _ => &self.all[..],
-            };
-            let needed = |levels| self.needed(need, levels, places, loops);
-            among.iter().flat_map(needed).collect()
+        let index = self.index(places.len());
+        let overlaps = Neighbors::of(places);
+        let lists = self.needs.iter().map(|need| match *need {
+            Need::Access(place, writes, around) => {
+                let others = overlaps.of_place(place).into_iter();
+                let accesses = others.flat_map(|other| &index.accesses[other]);
+                let needed = accesses.flat_map(|number| {
+                    let levels = &self.all[*number];
+                    self.needed_accesses((places[place], writes, around), levels, places)
+                });
+                needed.collect()
+            }
+            Need::Value(op, carried) => {
+                let levels = index.values.get(&op).map(|number| &self.all[*number]);
+                let carried = carried.and_then(|carried| loops.get(&carried)).copied();
+                let needed = levels.map(|levels| self.needed_values(carried, levels));
+                needed.into_iter().flatten().collect()
+            }
+            Need::Fences => self.all_levels(&index.fences).collect(),
+            Need::All => {
+                let accesses = index.accesses.iter().flat_map(|numbers| self.all_levels(numbers));
+                let others = self.all_levels(&index.fences).chain(self.all_levels(&index.others));
+                others.chain(accesses).collect()
+            }
+            Need::Waits(flag) => {
+                let waits = index.waits.get(&flag).map_or(&[][..], Vec::as_slice);
+                self.all_levels(waits).collect()
+            }
         });
         lists.collect()
     }
 
-    /// Those levels of a fact that are needed.
-    fn needed(
+    fn index(&self, places: usize) -> Index<'c> {
+        let mut index = Index {
+            accesses: vec![Vec::new(); places],
+            ..Index::default()
+        };
+        for (number, levels) in self.all.iter().enumerate() {
+            match levels.what {
+                What::Access(_, place, ..) => index.accesses[place].push(number),
+                What::Value(op) => {
+                    index.values.insert(op, number);
+                }
+                What::Other(_) => index.others.push(number),
+                What::Fence(_) => index.fences.push(number),
+                What::Wait(flag, _) => index.waits.entry(flag).or_default().push(number),
+            }
+        }
+        index
+    }
+
+    fn all_levels(&self, numbers: &[usize]) -> impl Iterator<Item = FactId> {
+        let levels = numbers.iter().map(|number| &self.all[*number]);
+        levels.flat_map(|levels| levels.first..levels.first + levels.number)
+    }
+
+    /// Those levels of an access that one in a loop conflicts with.
+    fn needed_accesses(
         &self,
-        need: &Need<'c>,
+        (place, writes, around): (Place<'c>, bool, Option<usize>),
         levels: &Levels<'c>,
         places: &[Place<'c>],
-        loops: &FxHashMap<Op<'c>, usize>,
     ) -> std::ops::Range<FactId> {
-        let up_to = |number: usize| levels.first..levels.first + number;
-        match (*need, levels.what) {
-            (Need::Access(place, writes, around), What::Access(_, other, other_writes, _))
-                if writes || other_writes =>
-            {
-                let (place, other) = (places[place], places[other]);
-                let older = self.common_depth(around, levels.around).min(levels.number);
-                // Those of an earlier iteration of a loop around both are at any index.
-                if other.may_overlap(place, true) {
-                    up_to(levels.number)
-                } else if other.may_overlap(place, false) {
-                    up_to(older)
+        let number = match levels.what {
+            // Those of an earlier iteration of a loop around both are at any index.
+            What::Access(_, other, other_writes, _) if writes || other_writes => {
+                if places[other].may_overlap(place, true) {
+                    levels.number
+                } else if places[other].may_overlap(place, false) {
+                    self.common_depth(around, levels.around).min(levels.number)
                 } else {
-                    up_to(0)
+                    0
                 }
             }
-            (Need::Value(op, carried), What::Value(other)) if op == other => {
-                let carried = carried.and_then(|carried| loops.get(&carried));
-                let carried = carried.filter(|carried| self.is_in(levels.around, **carried));
-                up_to(carried.map_or(levels.number, |carried| self.loops[*carried].depth))
-            }
-            (Need::Fences | Need::All, What::Fence(_)) | (Need::All, What::Other(_) | What::Access(..)) => {
-                up_to(levels.number)
-            }
-            _ => up_to(0),
-        }
+            _ => 0,
+        };
+        levels.first..levels.first + number
+    }
+
+    /// Those levels of a value that are of an earlier iteration of a loop `carried`, if that is around it.
+    fn needed_values(&self, carried: Option<usize>, levels: &Levels<'c>) -> std::ops::Range<FactId> {
+        let carried = carried.filter(|carried| self.is_in(levels.around, *carried));
+        let number = carried.map_or(levels.number, |carried| self.loops[carried].depth);
+        levels.first..levels.first + number
     }
 
     /// Returns true if `inner` is loop `around`, or in it.
