@@ -111,10 +111,12 @@ private:
 
 } // namespace
 
+/// By name: where the passes are plugins, upstream has the dialect `async`.
 static AsyncOptTokenOp getTokenOp(Operation *op) {
-  if (isa<AwaitOp>(op))
+  StringRef name = op->getName().getStringRef();
+  if (name == AwaitOp::getOperationName())
     return ASYNC_OPT_TOKEN_OP_AWAIT;
-  if (isa<ReadyOp, JoinOp>(op))
+  if (name == ReadyOp::getOperationName() || name == JoinOp::getOperationName())
     return ASYNC_OPT_TOKEN_OP_JOIN;
   return ASYNC_OPT_TOKEN_OP_OTHER;
 }

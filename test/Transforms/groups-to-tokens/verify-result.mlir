@@ -165,3 +165,24 @@ func.func @next_iteration(%src: !src, %a: !dst, %n: index) -> f32 {
   gpux.wait_group <cp_async>, 0
   return %r : f32
 }
+
+// A loop of one iteration is not begun again: no wait of its inner loop completes the copy.
+// CHECK-LABEL: func.func @one_iteration
+// CHECK:       scf.for
+// CHECK:         %[[COPY:.*]] = gpux.copy async
+// CHECK-NOT:     async.await
+// CHECK:       async.await
+// CHECK-NEXT:  return
+func.func @one_iteration(%src: !src, %a: !dst, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %c1 step %c1 {
+    gpux.copy %src[%c0], %a[%c0], 1 : !src to !dst
+    scf.for %j = %c0 to %n step %c1 {
+      gpux.wait_group <cp_async>, 0
+    }
+    gpux.commit_group <cp_async>
+  }
+  gpux.wait_group <cp_async>, 0
+  return
+}

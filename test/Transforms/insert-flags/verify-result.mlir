@@ -78,3 +78,21 @@ func.func @halves(%a: !tiles, %lb: index, %ub: index, %step: index) {
   }
   return
 }
+
+// A flag is waited for in several blocks; after each it may be set again.
+// CHECK-LABEL: func.func @waits_in_several_blocks
+// CHECK: gpux.wait_flag <"B", "D", [[FREE:[0-9]+]]>
+// CHECK: scf.for
+// CHECK: gpux.wait_flag <"B", "D", [[FREE]]>
+// CHECK: gpux.wait_flag <"B", "D", [[FREE]]>
+func.func @waits_in_several_blocks(%a: !tile, %lb: index, %ub: index, %step: index, %p: i1) {
+  scf.for %i = %lb to %ub step %step {
+    scf.if %p {
+      scf.for %j = %lb to %ub step %step {
+        "npu.load"(%a) {async.engine = "B", async.reads = [0]} : (!tile) -> ()
+        "npu.store"(%a) {async.engine = "D", async.writes = [0]} : (!tile) -> ()
+      }
+    }
+  }
+  return
+}

@@ -95,3 +95,26 @@ func.func @handed_to_the_next(%tile: memref<64xf32>, %first: i1) {
   }
   return
 }
+
+// The condition of the inner loop comes from the iteration before: all that are in there wait for it.
+// CHECK-LABEL: func.func @condition_of_an_inner_loop
+// CHECK: scf.while
+// CHECK-NEXT: gpux.wait_flag <"C", "B", [[KNOWN:[0-9]+]]>
+// CHECK: scf.while
+// CHECK: "npu.count"
+// CHECK: gpux.set_flag <"C", "B", [[KNOWN]]>
+func.func @condition_of_an_inner_loop(%a: memref<64xf32>, %p: i1) {
+  scf.while (%x = %p) : (i1) -> () {
+    scf.while : () -> () {
+      scf.condition(%x)
+    } do {
+      "npu.load"(%a) {async.engine = "B", async.writes = [0]} : (memref<64xf32>) -> ()
+      scf.yield
+    }
+    scf.condition(%p)
+  } do {
+    %y = "npu.count"() {async.engine = "C"} : () -> i1
+    scf.yield %y : i1
+  }
+  return
+}

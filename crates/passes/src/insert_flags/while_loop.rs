@@ -7,6 +7,7 @@ use crate::engines::cross_engine_dependences;
 use crate::engines::effects::effects_inside;
 use crate::engines::region_ops::{go_back, made_of};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
+use async_mlir::names::scf;
 use std::collections::BTreeSet;
 use tokenflow::flags::Dependence;
 use tokenflow::schedule::EngineId;
@@ -79,19 +80,28 @@ impl<'c> WhileLoop<'c> {
         self.trace(condition, (0, &before), true, engines);
         for (region, block) in self.blocks.into_iter().enumerate() {
             for op in block.ops().into_iter().flat_map(Op::self_and_nested) {
-                let users: BTreeSet<_> = match engines.of(op) {
-                    Some(engine) => BTreeSet::from([engine]),
-                    None if op.num_regions() == 0 => continue,
-                    None => op
-                        .self_and_nested()
-                        .into_iter()
-                        .filter_map(|op| engines.of(op))
-                        .collect(),
-                };
-                for operand in op.operands() {
+                let (users, used) = self.uses(op, engines);
+                for operand in used {
                     self.trace(operand, (region, &users), false, engines);
                 }
             }
+        }
+    }
+
+    /// What an operation inside uses, and the engines that have to know that.
+    fn uses(&self, op: Op<'c>, engines: &mut Engines<'c>) -> (BTreeSet<EngineId>, Vec<Value<'c>>) {
+        if let Some(engine) = engines.of(op) {
+            return (BTreeSet::from([engine]), op.operands().collect());
+        }
+        let mut inside = |op: Op<'c>| {
+            let ops = op.self_and_nested().into_iter();
+            ops.filter_map(|op| engines.of(op)).collect()
+        };
+        match op.parent().filter(|around| *around != self.op && op.is(scf::CONDITION)) {
+            // All that are in an inner loop have to know whether to go on.
+            Some(inner) => (inside(inner), vec![op.operand(0)]),
+            None if op.num_regions() == 0 => (BTreeSet::new(), Vec::new()),
+            None => (inside(op), op.operands().collect()),
         }
     }
 

@@ -3,7 +3,7 @@
 //! *exposed*.
 
 use super::conflict_relation::ConflictRelation;
-use super::graph::{AccessId, Action, Kernel, Step, StepId};
+use super::graph::{AccessId, Action, Kernel, RegionId, Step, StepId};
 use super::in_flight::{InFlight, follow_edge};
 use super::last_conflicts::LastConflicts;
 use crate::ids::IndexVec;
@@ -45,6 +45,9 @@ struct Exposed {
     warps: u32,
     /// The step where it began, where that matters: if some do, or could come to.
     issue: Option<StepId>,
+    /// The divergent region that it has ended in, until that is left. No barrier can come after it there, and so it does not stand for
+    /// one that has ended before the region.
+    region: Option<RegionId>,
     /// The one barrier that it has passed, where that is asked for.
     passed: Option<StepId>,
 }
@@ -263,6 +266,7 @@ impl<'k> Exposure<'k> {
                     distance,
                     warps,
                     issue: issue.filter(|_| warps != u32::MAX || self.barriers_of_warps),
+                    region: step.divergent,
                     passed: None,
                 };
                 batch.insert(exposed, (round.trails.len() - 1, None));
@@ -278,9 +282,13 @@ impl<'k> Exposure<'k> {
                 let Some(distance) = follow_edge(self.kernel, exposed.distance, edge.kind) else {
                     continue;
                 };
-                let known = next
-                    .entry(Exposed { distance, ..*exposed })
-                    .or_insert((*trail, Some(at)));
+                let region = exposed.region.filter(|_| step.divergent == self.kernel.steps[edge.to].divergent);
+                let exposed = Exposed {
+                    distance,
+                    region,
+                    ..*exposed
+                };
+                let known = next.entry(exposed).or_insert((*trail, Some(at)));
                 let latest = |trail: usize| (round.trails[trail].origin, trail);
                 if latest(known.0) < latest(*trail) {
                     *known = (*trail, Some(at));
