@@ -97,7 +97,10 @@ impl<'c> WhileLoop<'c> {
             let ops = op.self_and_nested().into_iter();
             ops.filter_map(|op| engines.of(op)).collect()
         };
-        match op.parent().filter(|around| *around != self.op && op.is(scf::CONDITION)) {
+        match op
+            .parent()
+            .filter(|around| *around != self.op && op.is(scf::CONDITION))
+        {
             // All that are in an inner loop have to know whether to go on.
             Some(inner) => (inside(inner), vec![op.operand(0)]),
             None if op.num_regions() == 0 => (BTreeSet::new(), Vec::new()),

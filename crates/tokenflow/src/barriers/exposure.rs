@@ -282,7 +282,9 @@ impl<'k> Exposure<'k> {
                 let Some(distance) = follow_edge(self.kernel, exposed.distance, edge.kind) else {
                     continue;
                 };
-                let region = exposed.region.filter(|_| step.divergent == self.kernel.steps[edge.to].divergent);
+                let region = exposed
+                    .region
+                    .filter(|_| step.divergent == self.kernel.steps[edge.to].divergent);
                 let exposed = Exposed {
                     distance,
                     region,

@@ -166,7 +166,9 @@ impl<'c> Facts<'c> {
             Need::Fences => self.all_levels(&index.fences).collect(),
             Need::All => {
                 let accesses = index.accesses.iter().flat_map(|numbers| self.all_levels(numbers));
-                let others = self.all_levels(&index.fences).chain(self.all_levels(&index.others));
+                let others = self
+                    .all_levels(&index.fences)
+                    .chain(self.all_levels(&index.others));
                 others.chain(accesses).collect()
             }
             Need::Waits(flag) => {
