@@ -174,7 +174,7 @@ impl<'c> Completion<'c> {
     }
 }
 
-/// What `op` means if all threads of a block execute it together and one issues it.
+/// The meaning of `op` if all threads of a block execute it together and one issues it; `None` for others.
 #[must_use]
 pub fn issued_for_block(op: Op<'_>) -> Option<Completion<'_>> {
     let is_issue = |completion: &Completion| {
@@ -207,13 +207,13 @@ pub struct GroupOp<'c> {
     pub op: Op<'c>,
     /// What it does to its queue; `None` if it has none.
     pub group: Option<Group<'c>>,
-    /// What it does to tokens, if it has no queue.
+    /// Its effect on tokens, if it has no queue.
     pub token_op: TokenOp,
     /// True if it is the terminator of its block.
     pub is_terminator: bool,
 }
 
-/// What an operation without a queue does to tokens.
+/// The effect of an operation without a queue on tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenOp {
     /// An `async.await`.

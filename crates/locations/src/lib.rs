@@ -5,7 +5,8 @@
 //! [`memory`] says what an operation accesses, and in which buffer; [`views`] lead to buffers, [`alias`] tells buffers apart, [`escape`]
 //! says which nobody else knows, and [`buffers`] collects those of a function that are the workgroup's. [`footprints`] are the bytes of a
 //! buffer that each thread accesses, computed from [`thread_values`]; [`addresses`] those of one thread, as [linear
-//! expressions](linear_expr) and with what divides them ([`divisibility`]). [`buffer_parts`], [`buffer_slices`] and
+//! expressions](linear_expr) and with what divides them ([`divisibility`]). [`access_shapes`] compares how much
+//! two accesses take. [`buffer_parts`], [`buffer_slices`] and
 //! [`buffer_slots`] tell parts of one buffer apart, [`places`] all that is known here of where an access is, and [`buffer_views`] finds the
 //! views of some. [`integers`] evaluates operations at the width of their types.
 //!
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod access_shapes;
 pub mod addresses;
 pub mod alias;
 pub mod buffer_parts;

@@ -23,6 +23,6 @@ pub mod token_origins;
 
 pub(crate) use async_locations::buffer_slices;
 pub use async_locations::{
-    addresses, alias, buffer_parts, buffer_slots, buffer_views, cfg, divisibility, escape, footprints,
-    integers, linear_expr, memory, places, thread_values, uniformity, views, warps,
+    access_shapes, addresses, alias, buffer_parts, buffer_slots, buffer_views, cfg, divisibility, escape,
+    footprints, integers, linear_expr, memory, places, thread_values, uniformity, views, warps,
 };

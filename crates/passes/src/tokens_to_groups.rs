@@ -143,6 +143,7 @@ impl Pass for TokensToGroups {
         }
         let counts = emit::emit(&skeleton, &solution, &stores, &silent);
         emit::remark_if_spent(op, &solution);
+        // The check finds its memory warm.
         drop(solution);
         let certificates = cx.str("certificates");
         if cx.bool("verify-result") || !certificates.is_empty() {

@@ -39,7 +39,7 @@ pub enum Record {
     Mbarriers(mbarriers::Record),
 }
 
-/// What all certificates begin with.
+/// The part that all certificates have.
 #[derive(Deserialize)]
 struct Kind {
     pass: String,
@@ -97,7 +97,7 @@ impl Record {
         self.head().2
     }
 
-    /// What it is about: `groups` or `mbarriers`.
+    /// The subject: `groups` or `mbarriers`.
     #[must_use]
     pub fn subject(&self) -> Subject {
         match self {
@@ -126,7 +126,7 @@ impl Record {
     }
 }
 
-/// What a certificate is about.
+/// The subject of a certificate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Subject {
     /// Groups that operations of queues are committed to.
@@ -144,7 +144,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// What a token is.
+/// The value that a token is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenName {
@@ -198,7 +198,7 @@ impl fmt::Display for Fault<'_> {
     }
 }
 
-/// What was verified of a function.
+/// How much was verified of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Verified {
     /// The awaits that are reached only when all is complete.

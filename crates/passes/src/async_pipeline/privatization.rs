@@ -18,12 +18,12 @@ use super::accesses::{Access, Buffer, footprint};
 use super::body::{Body, is_inside};
 use super::buffer_liveness::{BufferLiveness, covers};
 use super::storage::Storage;
+use crate::analysis::access_shapes::is_same_operation;
 use crate::analysis::escape::is_captured;
 use crate::analysis::footprints::{Footprints, Mask};
 use crate::analysis::memory::{BufferOrigin, buffer_origin};
 use crate::analysis::uniformity::is_uniform;
 use async_dialects::completion::Completion;
-use async_dialects::names::gpux_attr;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{memref, scf, vector};
@@ -196,7 +196,8 @@ impl<'c> Privatization<'_, 'c> {
         let same: Vec<&Access> = others
             .filter(|other| other.writes && address(other.op, other.memory) == place)
             .collect();
-        same.iter().any(|other| is_alike(other.op, write.op)) || self.overwrite(&same, write, footprints)
+        same.iter().any(|other| is_same_operation(other.op, write.op))
+            || self.overwrite(&same, write, footprints)
     }
 
     /// Returns true if it is known that no two threads touch the same byte, the first by `one` and the second by `other`.
@@ -311,22 +312,6 @@ fn carried<'c>(around: Op<'c>, number: usize) -> impl Iterator<Item = Value<'c>>
     let end = around.region(0).first().and_then(Block::terminator);
     let next = end.map(|end| end.operand(number));
     std::iter::once(around.operand(3 + number)).chain(next)
-}
-
-/// Returns true if two operations that write at the same address write as many bytes there: one operation of the same types, and of the same
-/// attributes but for stages.
-fn is_alike<'c>(one: Op<'c>, other: Op<'c>) -> bool {
-    let is_same_type = |(a, b): (Value<'c>, Value<'c>)| a.ty() == b.ty();
-    let sizes = |op: Op<'c>| {
-        op.attrs()
-            .into_iter()
-            .filter(|(name, _)| ![gpux_attr::STAGE, gpux_attr::ORDER].contains(name))
-            .collect::<Vec<_>>()
-    };
-    one.name() == other.name()
-        && one.num_operands() == other.num_operands()
-        && one.operands().zip(other.operands()).all(is_same_type)
-        && sizes(one) == sizes(other)
 }
 
 /// What the address depends on at which `op` accesses `memory`.

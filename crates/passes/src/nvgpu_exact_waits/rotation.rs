@@ -111,7 +111,8 @@ impl<'c> Rotation<'c> {
                 self.wait.block()
             },
         );
-        let (Some(place), Some(memory)) = (place, destination(copy)) else {
+        let (Some(place), Some(memory)) = (place, Completion::of(copy).and_then(|copy| copy.destination))
+        else {
             return false;
         };
         let later = u64::from(place.is_before_in_block(self.wait));
@@ -246,9 +247,4 @@ fn count_commits<'c>(block: Block<'c>, before: &mut FxHashMap<Op<'c>, u64>) -> u
         closed += u64::from(op.is(nvgpu::DEVICE_ASYNC_CREATE_GROUP));
     }
     closed
-}
-
-/// The memory that a copy writes.
-fn destination<'c>(copy: Op<'c>) -> Option<Value<'c>> {
-    Completion::of(copy)?.destination
 }

@@ -137,8 +137,8 @@ pub(crate) fn check_lifted_queue<'c>(
     })
 }
 
-/// Checks that every phase of the mbarriers of a function is waited for as it should be, where each load, which is
-/// are in token form, stands beside the load that is issued for it. Writes the certificate, of `pass`, to `file`, if that is not empty.
+/// Checks that every phase of the mbarriers of a function is waited for as it should be, where each load in token form stands beside the load
+/// that is issued for it. Writes the certificate, of `pass`, to `file`, if that is not empty.
 pub(crate) fn check_mbarriers<'c>(
     written: &mbarriers::Written<'_, 'c>,
     pass: &str,

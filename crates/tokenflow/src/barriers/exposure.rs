@@ -278,16 +278,14 @@ impl<'k> Exposure<'k> {
             }
             let next = round.pending.entry(edge.to).or_default();
             let matters = |exposed: &Exposed| self.last_conflicts.matters(exposed.class, edge.to);
+            let leaves_region = step.divergent != self.kernel.steps[edge.to].divergent;
             for (exposed, (trail, _)) in batch.iter().filter(|(exposed, _)| matters(exposed)) {
                 let Some(distance) = follow_edge(self.kernel, exposed.distance, edge.kind) else {
                     continue;
                 };
-                let region = exposed
-                    .region
-                    .filter(|_| step.divergent == self.kernel.steps[edge.to].divergent);
                 let exposed = Exposed {
                     distance,
-                    region,
+                    region: exposed.region.filter(|_| !leaves_region),
                     ..*exposed
                 };
                 let known = next.entry(exposed).or_insert((*trail, Some(at)));

@@ -67,7 +67,7 @@ pub fn check(
         if let Some(refusal) = broken {
             return Err(refusal);
         }
-        let edges = code.edges(block);
+        let edges = block.edges.of(&code.groups.edges);
         let ends = edges.is_empty() || edges.iter().any(|edge| edge.to.is_none());
         if let Some(left) = state.left().filter(|_| ends) {
             return Err(Refusal::Broken {
@@ -76,7 +76,7 @@ pub fn check(
                 fault: Fault::Left(left),
             });
         }
-        for (edge, arriving) in edges.iter().zip(state.follow(&edges)) {
+        for (edge, arriving) in edges.iter().zip(state.follow(edges)) {
             let Some(to) = edge.to else { continue };
             let claimed = claimed(to).ok_or(Refusal::Missing(to))?;
             let mut arriving = arriving.into_iter();

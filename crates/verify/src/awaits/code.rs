@@ -1,7 +1,7 @@
 //! A queue as the checker sees it: its groups, and what else happens between the instructions about them.
 
 use crate::groups;
-use crate::groups::code::{Block, BlockId, Edge, EdgeKind, Fifo, Instr, Token};
+use crate::groups::code::{Block, BlockId, Fifo, Instr, Token};
 
 /// What operations access: those of the same memory are alike.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -54,16 +54,6 @@ pub(super) enum Step<'a> {
 }
 
 impl Code {
-    /// The edges of `block` that are ever taken: a loop of one iteration has no other one.
-    pub(super) fn edges(&self, block: &Block) -> Vec<Edge> {
-        let edges = block.edges.of(&self.groups.edges).iter().copied();
-        let is_taken = |edge: &Edge| match edge.kind {
-            EdgeKind::Back(inner) => self.groups.trip(inner) != Some(1),
-            _ => true,
-        };
-        edges.filter(is_taken).collect()
-    }
-
     /// All that happens in a block, in order.
     pub(super) fn steps(&self, id: BlockId) -> impl Iterator<Item = Step<'_>> {
         let block: Block = self.groups.block(id).copied().unwrap_or_default();

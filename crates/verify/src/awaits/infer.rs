@@ -32,8 +32,8 @@ pub fn infer(code: &Code) -> Certificate {
     while let Some(id) = work.pop() {
         state.begin(certificate.blocks[id.0 as usize].iter().flatten());
         state.run(id, |_, _| {});
-        let edges = code.edges(&blocks[id.0 as usize]);
-        for (edge, pending) in edges.iter().zip(state.follow(&edges)) {
+        let edges = blocks[id.0 as usize].edges.of(&code.groups.edges);
+        for (edge, pending) in edges.iter().zip(state.follow(edges)) {
             let Some(to) = edge.to else { continue };
             let known = &mut certificate.blocks[to.0 as usize];
             let mut changed = known.is_none();

@@ -27,7 +27,7 @@ pub struct Difference<'c> {
     pub message: String,
 }
 
-/// What a pass takes away from a function once it is checked, beside awaits and what tokens are computed with.
+/// The operations that a pass takes away from a function once it is checked, beside awaits and what computes tokens.
 #[derive(Clone, Copy)]
 pub enum Erased<'a, 'c> {
     /// The tokens of operations of queues, which get their counted form.

@@ -37,7 +37,7 @@ pub enum WaitRole {
 pub struct Vocabulary<'a, 'c> {
     /// The type of tokens.
     pub token: Type<'c>,
-    /// What a wait is; of those that name no tokens, a [`WaitRole::Wait`].
+    /// The role of a wait; of those that name no tokens, a [`WaitRole::Wait`].
     pub role: &'a dyn Fn(Op<'c>) -> WaitRole,
 }
 

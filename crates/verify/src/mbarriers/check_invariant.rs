@@ -19,13 +19,13 @@ use super::state::{State, Taken};
 use super::unfold::Unfolding;
 use std::fmt;
 
-/// What is true of all executions of code that breaks no rule.
+/// Facts about all executions of code that breaks no rule.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
     /// For each instruction that is a wait, and not of the thread that issues, how many times threads may have gathered since the phase that
     /// it waits for was armed, but for those times that were over then; `None` if it is never reached.
     pub ages: Vec<Option<u8>>,
-    /// What proves it; `None` if others than the thread that issues arrive, or if warps have roles.
+    /// The proof; `None` if others than the thread that issues arrive, or if warps have roles.
     pub certificate: Option<Certificate>,
 }
 
@@ -34,11 +34,11 @@ pub struct Outcome {
 pub struct Broken {
     /// The node.
     pub node: NodeId,
-    /// What is wrong with it.
+    /// The reason.
     pub wrong: Wrong,
 }
 
-/// What is wrong with a node.
+/// A reason to refuse a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// It is not what is known where the code begins.

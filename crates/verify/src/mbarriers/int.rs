@@ -104,7 +104,7 @@ impl Int {
         }
     }
 
-    /// What is known of it, as numbers: its value or remainder, the modulus, and the size; see [`Int::from_parts`].
+    /// All that is known of it, as numbers: its value or remainder, the modulus, and the size; see [`Int::from_parts`].
     #[must_use]
     pub fn parts(self) -> (i64, u32, u8) {
         (self.low, self.modulus, self.size)

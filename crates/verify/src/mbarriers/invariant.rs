@@ -1,6 +1,6 @@
-//! What is known of code where its blocks begin: in each of the states that they begin in.
+//! Inductive invariants of code: all that is known where its blocks begin, in each of the states that they begin in.
 //!
-//! It is inductive: what is known in a node and what its block does imply what is known in the nodes that come next, so that one look
+//! Inductive: what a node says and what its block does imply what the nodes that come next say, so that one look
 //! at each is enough ([`check_invariant()`](super::check_invariant())).
 
 use super::certificate::NodeId;

@@ -52,13 +52,13 @@ pub struct Reading<'c> {
     pub code: Code,
     /// The operation of each instruction.
     pub origins: Vec<Op<'c>>,
-    /// What variables are, in order.
+    /// The meanings of variables, in order.
     pub vars: Vec<(Var, Meaning<'c>)>,
     /// The tokens, in order.
     pub tokens: Vec<(Token, Value<'c>)>,
 }
 
-/// What a variable of code is in the function.
+/// The meaning of a variable of code in the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning<'c> {
     /// A value.

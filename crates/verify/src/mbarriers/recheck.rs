@@ -79,7 +79,7 @@ fn recheck_ring<'c>(
     rings: &[Op<'c>],
     text: &Text<'c>,
 ) -> Result<Proof<'c>, Fault<'c>> {
-    let iterations = recorded.iterations().ok_or(Fault::Names("iterations"))?;
+    let iterations = recorded.iterations;
     let reading = task.read(iterations)?;
     if task.coarser(&reading, iterations)? != iterations {
         let what = "it tells more iterations apart than make a difference";

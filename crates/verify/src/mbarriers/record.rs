@@ -4,7 +4,7 @@ use super::code::{BlockId, Token, Var};
 use super::int::Int;
 use super::invariant::{Invariant, Node};
 use super::read::{Iterations, Limit, Meaning, Reading};
-use super::slot::Slot;
+use super::slot::{Slot, is_default};
 use super::state::Slots;
 use super::verify::Proof;
 use crate::certificates::{TokenName, VERSION, token_names};
@@ -24,13 +24,13 @@ pub struct Record {
     pub function: String,
     /// The rings of mbarriers.
     pub rings: Vec<RingName>,
-    /// What is known of the code of each, in the order in which they are looked at.
+    /// The proofs of their code, in the order in which they are looked at.
     pub proofs: Vec<RecordedProof>,
     /// The function, with its tokens and awaits beside mbarriers and waits.
     pub ir: String,
 }
 
-/// What a ring is.
+/// The value that a ring is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RingName {
@@ -42,7 +42,7 @@ pub struct RingName {
     pub mbarriers: u32,
 }
 
-/// What is known of what the function does with a ring.
+/// A [`Proof`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedProof {
@@ -51,16 +51,16 @@ pub struct RecordedProof {
     /// The ring of which it is told how many times threads have gathered there; `None` if they gather nowhere.
     pub gathering: Option<u32>,
     /// Which iterations are told apart: `some`, `guards` or `all`.
-    pub iterations: String,
+    pub iterations: Iterations,
     /// The variables.
     pub variables: Vec<VariableName>,
     /// The tokens.
     pub tokens: Vec<TokenName>,
-    /// What is known where blocks begin.
+    /// The nodes of the invariant.
     pub nodes: Vec<RecordedNode>,
 }
 
-/// What a variable is.
+/// The meaning of a variable.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VariableName {
@@ -81,22 +81,17 @@ pub struct RecordedNode {
     /// The mbarriers.
     pub slots: Vec<Slot>,
     /// How many times threads have gathered.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub gathered: u8,
-    /// What is known of variables.
+    /// The variables that are used later.
     pub variables: Vec<RecordedInt>,
-    /// What is known of tokens.
+    /// The tokens that are used later.
     pub tokens: Vec<RecordedToken>,
     /// The nodes that its edges lead to.
     pub successors: Vec<Option<u32>>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
-fn is_zero(number: &u8) -> bool {
-    *number == 0
-}
-
-/// What is known of a variable.
+/// An [`Int`] that a variable has.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedInt {
@@ -104,13 +99,13 @@ pub struct RecordedInt {
     pub variable: u32,
     /// Its value, if the modulus is 0; otherwise its remainder.
     pub value: i64,
-    /// What it is known modulo.
+    /// The modulus, or 0.
     pub modulus: u32,
     /// If it is not known: it is not negative and less than this power of two; 64 says nothing.
     pub size: u8,
 }
 
-/// What is known of a token.
+/// The slots of a token.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedToken {
@@ -119,13 +114,6 @@ pub struct RecordedToken {
     /// For each role the slots on which its loads may be in flight.
     pub in_flight: Vec<Vec<u32>>,
 }
-
-/// The names of what is told apart.
-const ITERATIONS: [(Iterations, &str); 3] = [
-    (Iterations::Some, "some"),
-    (Iterations::SomeAndGuards, "guards"),
-    (Iterations::All, "all"),
-];
 
 impl Record {
     /// Writes down what proves that a function is right which `pass` has written, as it is while its tokens are there.
@@ -151,7 +139,7 @@ impl Record {
     }
 }
 
-/// What `rings`, which are created in this order, are.
+/// The names of `rings`, which are created in this order.
 #[must_use]
 pub fn ring_names<'c>(rings: &[Op<'c>], text: &Text<'c>) -> Vec<RingName> {
     let rings = (0..).zip(rings).map(|(ring, create)| RingName {
@@ -168,27 +156,17 @@ impl RecordedProof {
             let place = rings.iter().position(|known| *known == create);
             place.and_then(|place| u32::try_from(place).ok())
         };
-        let names = ITERATIONS
-            .iter()
-            .find(|(iterations, _)| *iterations == proof.iterations);
         Self {
             ring: number(proof.create).unwrap_or(u32::MAX),
             gathering: proof.gathering.and_then(number),
-            iterations: names.map_or("", |(_, name)| name).to_owned(),
+            iterations: proof.iterations,
             variables: variable_names(&proof.reading, text),
             tokens: token_names(tokens_of(&proof.reading), text),
             nodes: nodes_of(&proof.invariant),
         }
     }
 
-    /// What of iterations is told apart; `None` if it is not known here.
-    #[must_use]
-    pub fn iterations(&self) -> Option<Iterations> {
-        let name = ITERATIONS.iter().find(|(_, name)| *name == self.iterations);
-        name.map(|(iterations, _)| *iterations)
-    }
-
-    /// What is known where blocks begin; `None` if it can't be.
+    /// The invariant; `None` if a number can't be.
     #[must_use]
     pub fn invariant(&self) -> Option<Invariant> {
         invariant_of(&self.nodes)
@@ -267,7 +245,7 @@ pub fn nodes_of(invariant: &Invariant) -> Vec<RecordedNode> {
     nodes.collect()
 }
 
-/// What these nodes say; `None` if a number can't be.
+/// The invariant of these nodes; `None` if a number can't be.
 #[must_use]
 pub fn invariant_of(nodes: &[RecordedNode]) -> Option<Invariant> {
     let nodes = nodes.iter().map(|node| {

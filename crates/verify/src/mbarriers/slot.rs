@@ -58,7 +58,7 @@ pub struct Slot {
 }
 
 /// Returns true if a field says nothing.
-fn is_default<T: Default + PartialEq>(field: &T) -> bool {
+pub(super) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
 }
 

@@ -34,13 +34,13 @@ impl<'c> From<Unreadable<'c>> for Failure<'c> {
 pub struct Task<'a, 'c> {
     /// The function.
     pub index: &'a Index<'c>,
-    /// What creates the ring.
+    /// The operation that creates the ring.
     pub create: Op<'c>,
     /// If threads gather there, how many times they may have gathered since what waits of other rings wait for.
     pub ages: &'a [(Op<'c>, u8)],
     /// The ring of which it is told how many times threads have gathered there.
     pub counted: Gathering,
-    /// What creates that ring; `None` if threads gather nowhere.
+    /// The operation that creates that ring; `None` if threads gather nowhere.
     pub gathering: Option<Op<'c>>,
 }
 
@@ -72,7 +72,7 @@ impl<'c> Task<'_, 'c> {
         Ok(iterations)
     }
 
-    /// What was found to be so.
+    /// The proof of these findings.
     #[must_use]
     pub fn proof(
         &self,
@@ -94,17 +94,17 @@ impl<'c> Task<'_, 'c> {
 
 /// A ring that was checked.
 pub struct Proof<'c> {
-    /// What creates the ring.
+    /// The operation that creates the ring.
     pub create: Op<'c>,
     /// The ring of which it was told how many times threads have gathered there; `None` if they gather nowhere.
     pub gathering: Option<Op<'c>>,
-    /// What of iterations was told apart.
+    /// The iterations that were told apart.
     pub iterations: Iterations,
-    /// What was read.
+    /// The code.
     pub reading: Reading<'c>,
-    /// What is known where blocks begin.
+    /// The invariant of the code.
     pub invariant: Invariant,
-    /// What follows from that.
+    /// The facts that follow from that.
     pub outcome: Outcome,
 }
 
@@ -117,10 +117,12 @@ pub fn verify<'c>(written: &Written<'_, 'c>) -> Result<Vec<Proof<'c>>, Failure<'
     let index = Index::new(written)?;
     let mut proofs = Vec::new();
     for turn in turns(&index) {
-        let mut found = turn.prove(&index, &mut |task| search(task, &EACH));
+        let mut found = turn.prove(&index, &mut |task| search(task, &Iterations::ALL));
         // Ages are seldom so small only where all iterations are told apart.
         if found.is_err() && turn.gathering.is_some() {
-            found = turn.prove(&index, &mut |task| search(task, &FINEST)).or(found);
+            found = turn
+                .prove(&index, &mut |task| search(task, &[Iterations::All]))
+                .or(found);
         }
         proofs.extend(found?);
     }
@@ -133,7 +135,7 @@ pub fn verify<'c>(written: &Written<'_, 'c>) -> Result<Vec<Proof<'c>>, Failure<'
 pub struct Turn<'c> {
     /// The ring of which it is told how many times threads have gathered there.
     counted: Gathering,
-    /// What creates that ring; `None` if there is none.
+    /// The operation that creates that ring; `None` if there is none.
     gathering: Option<Op<'c>>,
 }
 
@@ -206,12 +208,6 @@ pub fn check_loads<'c>(index: &Index<'c>) -> Result<(), Unreadable<'c>> {
     }
     Ok(())
 }
-
-/// What is told apart of iterations: more and more, until a check succeeds.
-const EACH: [Iterations; 3] = Iterations::ALL;
-
-/// All that can be told apart.
-const FINEST: [Iterations; 1] = [Iterations::All];
 
 /// Checks a ring by the first of `attempts` that succeeds.
 fn search<'c>(task: &Task<'_, 'c>, attempts: &[Iterations]) -> Result<Proof<'c>, Failure<'c>> {

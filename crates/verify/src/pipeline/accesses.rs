@@ -110,7 +110,7 @@ impl<'c> Spans<'c> {
         }
     }
 
-    /// What `op` touches, as `effect` says.
+    /// The bytes that `op` touches, as `effect` says.
     pub fn footprint(&mut self, op: Op<'c>, effect: Effect<'c>) -> Option<Footprint> {
         let buffer = self.footprints.buffer(effect.memory)?;
         Some(self.footprints.of(op, effect, buffer, &self.threads))
@@ -126,7 +126,7 @@ impl<'c> Spans<'c> {
         span
     }
 
-    /// Whether two accesses may meet, the second one so many iterations later.
+    /// Returns true if two accesses may meet, the second one so many iterations later.
     pub fn may_meet(
         &mut self,
         first: (Op<'c>, Effect<'c>),

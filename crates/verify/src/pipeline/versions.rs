@@ -33,7 +33,7 @@ use async_mlir::ir::{Op, Value};
 use async_mlir::names::scf;
 use async_overlap::{LoopId, Symbol};
 use outside::Outside;
-use path::{Way, is_same_in_all, runs};
+use path::{Guard, is_same_in_all, runs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The bytes of a function that are versions of buffers, as far as loops with them have been checked.
@@ -210,11 +210,11 @@ impl<'c> Rules<'_, 'c> {
     fn is_same_in_each(&self, write: &Access<'c>) -> bool {
         let loops = [self.plain];
         is_same_in_all(write.address.iter().copied(), &loops)
-            && write.path.ways().all(|way| match way {
-                Way::Sure => true,
-                Way::Loop(around) => is_same_in_all(around.operands().take(3), &loops),
-                Way::Condition(condition, _) => is_same_in_all([condition], &loops),
-                Way::Unknown => false,
+            && write.path.guards().all(|guard| match guard {
+                Guard::Sure => true,
+                Guard::Loop(around) => is_same_in_all(around.operands().take(3), &loops),
+                Guard::Condition(condition, _) => is_same_in_all([condition], &loops),
+                Guard::Unknown => false,
             })
     }
 
@@ -251,11 +251,11 @@ impl<'c> Rules<'_, 'c> {
         if !write.path.is_before(&read.path) || !is_same_in_all(write.address.iter().copied(), loops) {
             return false;
         }
-        let mut ways = write.path.ways_from(&read.path);
-        ways.all(|way| match way {
-            Way::Sure => true,
-            Way::Loop(around) => is_same_in_all(around.operands().take(3), loops),
-            Way::Condition(condition, arm) => {
+        let mut guards = write.path.guards_from(&read.path);
+        guards.all(|guard| match guard {
+            Guard::Sure => true,
+            Guard::Loop(around) => is_same_in_all(around.operands().take(3), loops),
+            Guard::Condition(condition, arm) => {
                 let is_of_read = || {
                     read.conditions.contains(&(condition, arm))
                         && (is_uniform(condition) || is_of_one_thread(write, read))
@@ -264,7 +264,7 @@ impl<'c> Rules<'_, 'c> {
                     || is_of_read()
                     || self.is_covered(write, read, &[(condition, !arm)])
             }
-            Way::Unknown => false,
+            Guard::Unknown => false,
         })
     }
 
@@ -277,15 +277,15 @@ impl<'c> Rules<'_, 'c> {
             if !write.path.is_before(&read.path) {
                 continue;
             }
-            let holds = |way: Way<'c>| match way {
-                Way::Sure => true,
-                Way::Loop(around) => runs(around),
-                Way::Condition(condition, arm) => {
+            let holds = |guard: Guard<'c>| match guard {
+                Guard::Sure => true,
+                Guard::Loop(around) => runs(around),
+                Guard::Condition(condition, arm) => {
                     assumed.contains(&(condition, arm)) || read.conditions.contains(&(condition, arm))
                 }
-                Way::Unknown => false,
+                Guard::Unknown => false,
             };
-            if !write.path.ways_from(&read.path).all(holds) {
+            if !write.path.guards_from(&read.path).all(holds) {
                 continue;
             }
             let mut loops = self.loops_around(write, read);

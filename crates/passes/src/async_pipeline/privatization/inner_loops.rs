@@ -1,14 +1,14 @@
 //! Rule 5: reads in loops inside of the body, where what is written in a later iteration of such a loop comes after them.
 
 use super::{Privatization, address};
+use crate::analysis::access_shapes::elements;
 use crate::analysis::footprints::Footprints;
 use crate::analysis::uniformity::is_uniform;
 use crate::async_pipeline::accesses::{Access, footprint};
 use crate::async_pipeline::buffer_liveness::covers;
 use async_mlir::control_flow::may_repeat;
 use async_mlir::ir::{Op, Region, Value};
-use async_mlir::names::{memref, scf, vector};
-use async_mlir::types::{memref_shape, vector_shape};
+use async_mlir::names::scf;
 use tokenflow::barriers::Footprint;
 
 impl<'c> Privatization<'_, 'c> {
@@ -42,7 +42,8 @@ impl<'c> Privatization<'_, 'c> {
         inside.filter(move |op| op.regions().any(repeats))
     }
 
-    /// Returns true if `write` is executed, with the same bytes, in each iteration of those of the `loops` around `read` that are around it, too.
+    /// Returns true if `write` is executed in each iteration of the loops around both, and writes the same bytes each time; `loops` are all that are
+    /// around `read`.
     fn is_alike_in(&self, write: &Access<'c>, read: &Access<'c>, loops: &[Op<'c>]) -> bool {
         let (shared, own): (Vec<Op>, Vec<Op>) = self.loops_around(write).partition(|op| loops.contains(op));
         let is_invariant = |values: Vec<Value<'c>>| self.is_invariant_in(values, &shared);
@@ -67,11 +68,11 @@ impl<'c> Privatization<'_, 'c> {
         };
         let sure: Vec<&Access> = before.iter().filter(is_sure).collect();
         let place = address(read.op, read.memory);
-        let wanted = elements(read);
+        let wanted = elements(read.op, read.memory);
         let mut same = sure
             .iter()
             .filter(|write| address(write.op, write.memory) == place);
-        if wanted.is_some() && same.any(|write| elements(write) == wanted) {
+        if wanted.is_some() && same.any(|write| elements(write.op, write.memory) == wanted) {
             return true;
         }
         // What all threads write together takes all of them.
@@ -101,17 +102,4 @@ impl<'c> Privatization<'_, 'c> {
 fn without_terms(mut footprint: Footprint) -> Footprint {
     footprint.offset.terms.clear();
     footprint
-}
-
-/// How many elements of a memref are loaded or stored, in the order of its last dimensions, if that is sure.
-fn elements(access: &Access<'_>) -> Option<Vec<i64>> {
-    let vector = match access.op.name() {
-        memref::LOAD | memref::STORE => return Some(vec![1]),
-        vector::LOAD => access.op.result(0),
-        vector::STORE => access.op.operand(0),
-        _ => return None,
-    };
-    let shape = vector_shape(vector.ty())?;
-    let is_of_elements = memref_shape(access.memory.ty())?.element == shape.element;
-    is_of_elements.then(|| shape.sizes.into_iter().collect())?
 }

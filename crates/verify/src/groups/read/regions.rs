@@ -169,7 +169,12 @@ impl<'c> Reader<'_, 'c> {
         }
         let known = flow.is_known.then(|| region_exit_edges(terminator)).flatten();
         match known {
-            Some(edges) => self.add_edges(&edges, |i| flow.op.region(i).first(), flow, true, |_| true),
+            Some(edges) => {
+                // A loop of one iteration is not begun again.
+                let trip = flow.counted.and_then(|counted| self.code.trip(counted));
+                let is_taken = |kind| trip != Some(1) || !matches!(kind, EdgeKind::Back(_));
+                self.add_edges(&edges, |i| flow.op.region(i).first(), flow, true, is_taken);
+            }
             None => self.add_edges_anywhere(flow),
         }
     }

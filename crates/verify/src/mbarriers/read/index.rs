@@ -35,9 +35,9 @@ pub(super) struct GatheringRing<'c> {
 /// The places of a function.
 pub struct Index<'c> {
     pub(super) function: Op<'c>,
-    /// What creates rings, in the order of the text.
+    /// The operations that create rings, in the order of the text.
     rings: Vec<Op<'c>>,
-    /// What elects the thread that initializes mbarriers: that is the one that issues.
+    /// The operation that elects the thread that initializes mbarriers: that is the one that issues.
     elect: Option<Op<'c>>,
     /// The operations, numbered in the order of the text, an operation before what is in it.
     places: FxHashMap<Op<'c>, u32>,
@@ -161,7 +161,7 @@ impl<'c> Index<'c> {
         self.token_forms.keys().copied()
     }
 
-    /// What creates rings, in the order of the text.
+    /// The operations that create rings, in the order of the text.
     #[must_use]
     pub fn rings(&self) -> &[Op<'c>] {
         &self.rings
@@ -263,7 +263,7 @@ impl<'c> Index<'c> {
         }
     }
 
-    /// What elects the thread that initializes the first ring.
+    /// The operation that elects the thread that initializes the first ring.
     fn elected(&self) -> Option<Op<'c>> {
         let users = self.users(self.rings.first()?.result(0));
         let mut users = users.into_iter();

@@ -9,6 +9,7 @@ use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{arith, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 /// What an operation of a [`Slice`] is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,11 +41,13 @@ pub(super) enum Item<'c> {
 }
 
 /// What is told apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Iterations {
     /// Those that can be seen to matter.
     Some,
     /// The same, and conditions around waits of other rings, which may be for tokens that are complete.
+    #[serde(rename = "guards")]
     SomeAndGuards,
     /// All of loops of constant trip count, and conditions.
     All,
@@ -173,7 +176,7 @@ impl<'a, 'c> Slice<'a, 'c> {
         Ok(())
     }
 
-    /// What variables are, in order.
+    /// The meanings of variables, in order.
     pub fn meanings(&self) -> Vec<(Var, Meaning<'c>)> {
         let values = self
             .vars

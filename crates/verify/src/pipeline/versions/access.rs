@@ -4,12 +4,12 @@ use super::super::accesses::{Conditions, Spans};
 use super::Checked;
 use super::path::Path;
 use async_dialects::completion::Completion;
-use async_dialects::names::gpux_attr;
+use async_locations::access_shapes::{elements, is_same_operation};
 use async_locations::memory::{self, Effect, Effects, effects};
 use async_locations::views::base;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{affine, memref, vector};
-use async_mlir::types::{memref_shape, vector_shape};
+use async_mlir::types::memref_shape;
 use async_overlap::Footprint;
 
 /// An access of the buffer.
@@ -41,7 +41,7 @@ impl<'c> Access<'c> {
     }
 }
 
-/// What `op`, which is in `root`, accesses.
+/// The accesses of `op`, which is in `root`.
 pub(super) fn accesses_of<'c>(
     op: Op<'c>,
     root: Op<'c>,
@@ -81,34 +81,8 @@ pub(super) fn is_of_one_thread(one: &Access<'_>, other: &Access<'_>) -> bool {
 
 /// Returns true if `write`, at the address of `other`, writes as many bytes as that accesses.
 fn is_as_wide(write: &Access<'_>, other: &Access<'_>) -> bool {
-    let (a, b) = (elements(write), elements(other));
-    a.is_some() && a == b || write.op.name() == other.op.name() && is_same_operation(write.op, other.op)
-}
-
-/// How many elements of the memref an access of one thread is of, in the order of its last dimension, if it is sure to be of all of them.
-fn elements(access: &Access<'_>) -> Option<Vec<i64>> {
-    let of_vector = |vector: Value<'_>| {
-        let shape = vector_shape(vector.ty())?;
-        let is_whole = memref_shape(access.effect.memory.ty())?.element == shape.element;
-        is_whole.then(|| shape.sizes.into_iter().collect::<Option<Vec<i64>>>())?
-    };
-    match access.op.name() {
-        memref::LOAD | memref::STORE => Some(vec![1]),
-        vector::LOAD => of_vector(access.op.result(0)),
-        vector::STORE => of_vector(access.op.operand(0)),
-        _ => None,
-    }
-}
-
-/// Returns true if two operations of a name have the same attributes, but for stages, and operands of the same types.
-fn is_same_operation<'c>(one: Op<'c>, other: Op<'c>) -> bool {
-    let attributes = |op: Op<'c>| {
-        let mut all = op.attrs();
-        all.retain(|(name, _)| ![gpux_attr::STAGE, gpux_attr::ORDER].contains(name));
-        all
-    };
-    let types = |op: Op<'c>| op.operands().map(Value::ty).collect::<Vec<_>>();
-    attributes(one) == attributes(other) && types(one) == types(other)
+    let [a, b] = [write, other].map(|access| elements(access.op, access.effect.memory));
+    a.is_some() && a == b || is_same_operation(write.op, other.op)
 }
 
 /// The operands that say what `op` accesses of a memref: the memref itself, and indices.

@@ -3,7 +3,7 @@
 use super::super::Failure;
 use super::super::accesses::Spans;
 use super::access::{Access, accesses_of};
-use super::path::{Path, Way, runs};
+use super::path::{Guard, Path, runs};
 use super::{Checked, cover, may_diverge_in};
 use async_locations::footprints::BufferKey;
 use async_locations::views::view_source;
@@ -79,14 +79,14 @@ impl<'c> Outside<'c> {
         let is_after = self.plain.is_before(&read.path);
         let writes = self.accesses.iter().filter(|access| access.writes());
         let writes = writes.filter(|write| {
-            let holds = |way: Way<'c>| match way {
-                Way::Sure => true,
-                Way::Loop(around) => runs(around),
-                Way::Condition(condition, arm) => read.conditions.contains(&(condition, arm)),
-                Way::Unknown => false,
+            let holds = |guard: Guard<'c>| match guard {
+                Guard::Sure => true,
+                Guard::Loop(around) => runs(around),
+                Guard::Condition(condition, arm) => read.conditions.contains(&(condition, arm)),
+                Guard::Unknown => false,
             };
             write.path.is_before(&read.path)
-                && write.path.ways_from(&read.path).all(holds)
+                && write.path.guards_from(&read.path).all(holds)
                 && innermost.is_none_or(|around| write.path.is_in(around))
                 && (!is_after || self.plain.is_before(&write.path))
         });

@@ -10,10 +10,10 @@ use rustc_hash::FxHashSet;
 #[derive(Clone)]
 pub(super) struct Path<'c>(Vec<(Block<'c>, Op<'c>)>);
 
-/// What has to be so for an operation to be executed, and how often it is: what one of the operations around it says.
+/// A condition for an operation to be executed, by one of the operations around it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way<'c> {
-    /// It is executed.
+pub(super) enum Guard<'c> {
+    /// None: it is executed.
     Sure,
     /// This loop runs.
     Loop(Op<'c>),
@@ -67,31 +67,31 @@ impl<'c> Path<'c> {
             .collect()
     }
 
-    /// What has to be so for this operation to be executed where `other` is.
-    pub fn ways_from(&self, other: &Self) -> impl Iterator<Item = Way<'c>> {
-        self.ways().skip(self.shared(other))
+    /// The guards of this operation where `other` is executed.
+    pub fn guards_from(&self, other: &Self) -> impl Iterator<Item = Guard<'c>> {
+        self.guards().skip(self.shared(other))
     }
 
-    /// The same, for all operations around it in the root.
-    pub fn ways(&self) -> impl Iterator<Item = Way<'c>> {
+    /// The guards of all operations around it in the root.
+    pub fn guards(&self) -> impl Iterator<Item = Guard<'c>> {
         self.0.windows(2).map(|step| {
             let ((_, around), (block, _)) = (step[0], step[1]);
             match around.name() {
-                scf::IF => Way::Condition(around.operand(0), Some(block) == around.region(0).first()),
-                scf::FOR => Way::Loop(around),
-                scf::EXECUTE_REGION if !repeats(around) => Way::Sure,
-                _ => Way::Unknown,
+                scf::IF => Guard::Condition(around.operand(0), Some(block) == around.region(0).first()),
+                scf::FOR => Guard::Loop(around),
+                scf::EXECUTE_REGION if !repeats(around) => Guard::Sure,
+                _ => Guard::Unknown,
             }
         })
     }
 
     /// The conditions of the `scf.if`s around it.
     pub fn conditions(&self) -> Conditions<'c> {
-        let ways = self.ways().filter_map(|way| match way {
-            Way::Condition(condition, arm) => Some((condition, arm)),
+        let guards = self.guards().filter_map(|guard| match guard {
+            Guard::Condition(condition, arm) => Some((condition, arm)),
             _ => None,
         });
-        ways.collect()
+        guards.collect()
     }
 
     /// Returns true if `op` is around it.
@@ -137,7 +137,7 @@ pub(super) fn is_same_in_all<'c>(values: impl IntoIterator<Item = Value<'c>>, lo
         };
         match value.definition() {
             Definition::Result(op, _) if op.is_pure() && op.num_regions() == 0 => work.extend(op.operands()),
-            // What another loop carries starts and goes on in the same way each time.
+            // What another loop carries starts and goes on in the same guard each time.
             Definition::Result(op, number) if op.is(scf::FOR) && !loops.contains(&op) => {
                 work.extend(op.operands().take(3));
                 work.extend(carried(op, number));
