@@ -153,7 +153,7 @@ impl Pass for TokensToGroups {
             } else {
                 &[]
             };
-            verify_result::check_awaits(op, judged, Self::INFO.flag, certificates)?;
+            verify_result::check_awaits(op, judged, skeleton.tokens.len(), Self::INFO.flag, certificates)?;
         }
         emit::remove_awaits(&skeleton, &origins, &silent);
         cx.count("waits", counts.waits);

@@ -33,6 +33,7 @@ fn verdict(body: &str) -> (usize, bool) {
     let vocabulary = Vocabulary {
         token: token(&context),
         role: &|_| WaitRole::Wait,
+        expected_tokens: 0,
     };
     let code = read(function.expect("there is a function"), vocabulary).code;
     (code.blocks.len(), check(&code, &infer(&code)).is_ok())

@@ -49,12 +49,14 @@ const TRIALS: usize = 16;
 pub(crate) fn check_awaits<'c>(
     function: Op<'c>,
     waits: &[Op<'c>],
+    num_tokens: usize,
     pass: &str,
     file: &str,
 ) -> Result<(), PassError<'c>> {
     let vocabulary = Vocabulary {
         token: token(function.context()),
         role: &|_| WaitRole::Wait,
+        expected_tokens: num_tokens,
     };
     let (reading, certificate, superfluous) = check_groups(function, vocabulary, |reading, certificate| {
         if waits.is_empty() {
@@ -94,6 +96,7 @@ pub(crate) fn check_nvgpu_waits<'c>(
     let vocabulary = Vocabulary {
         token: copy_token(function.context()),
         role,
+        expected_tokens: 0,
     };
     let judge = |reading: &Reading, certificate: &Certificate| check(&reading.code, certificate);
     let (reading, certificate, ()) = check_groups(function, vocabulary, judge)?;

@@ -102,6 +102,7 @@ pub fn read<'c>(written: &Written<'_, 'c>) -> Reading<'c> {
     let vocabulary = Vocabulary {
         token: token(written.function.context()),
         role: &|_| WaitRole::Wait,
+        expected_tokens: 0,
     };
     let focus = Focus {
         queue: written.queue,

@@ -115,6 +115,19 @@ pub enum EdgeKind {
 }
 
 impl Code {
+    /// Empty code, with memory for what there mostly is where there are so many tokens. Most of the time that a list takes to grow goes into
+    /// memory that is touched for the first time, and each size that it has on its way is elsewhere.
+    #[must_use]
+    pub fn for_tokens(tokens: usize) -> Self {
+        Self {
+            trips: Vec::new(),
+            blocks: Vec::with_capacity(tokens),
+            instrs: Vec::with_capacity(4 * tokens),
+            edges: Vec::with_capacity(tokens),
+            tokens: Vec::with_capacity(2 * tokens),
+        }
+    }
+
     /// The trip count of a loop, if there is such a loop.
     #[must_use]
     pub fn trip(&self, l: Loop) -> Option<u64> {

@@ -18,7 +18,7 @@ use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
 pub use reading::{Noted, Reading};
 use regions::Flow;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::iter::successors;
 
 /// What a wait that names tokens is.
@@ -39,6 +39,8 @@ pub struct Vocabulary<'a, 'c> {
     pub token: Type<'c>,
     /// The role of a wait; of those that name no tokens, a [`WaitRole::Wait`].
     pub role: &'a dyn Fn(Op<'c>) -> WaitRole,
+    /// About how many tokens there are, as far as that is known: there is memory for so many from the beginning.
+    pub expected_tokens: usize,
 }
 
 impl<'c> Vocabulary<'_, 'c> {
@@ -131,15 +133,16 @@ impl<'a, 'c> Reader<'a, 'c> {
         focus: Option<Focus<'a, 'c>>,
         with_reads: bool,
     ) -> Option<Self> {
+        let expected = vocabulary.expected_tokens;
         let mut reader = Self {
             finder,
             vocabulary,
             focus,
             noted: Vec::new(),
-            code: Code::default(),
-            awaits: Vec::new(),
-            waits: Vec::new(),
-            tokens: FxHashMap::default(),
+            code: Code::for_tokens(expected),
+            awaits: Vec::with_capacity(expected),
+            waits: Vec::with_capacity(expected),
+            tokens: FxHashMap::with_capacity_and_hasher(expected, FxBuildHasher),
             num_tokens: 0,
             queues: Vec::new(),
             with_reads,

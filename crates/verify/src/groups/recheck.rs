@@ -32,6 +32,7 @@ pub fn recheck<'c>(record: &Record, with_tokens: Op<'c>, function: Op<'c>) -> Re
             token(function.context())
         },
         role: &role,
+        expected_tokens: 0,
     };
     let reading = read(with_tokens, vocabulary);
     let certificate = record.certificate();

@@ -115,7 +115,7 @@ impl Definition {
 /// The blocks where each token is live, in the order of tokens.
 fn follow(code: &Code, defined: &[Definition]) -> Vec<(u32, Token)> {
     let uses = Uses::new(code, defined);
-    let mut live = Vec::with_capacity(uses.elsewhere.items.len());
+    let mut live = Vec::with_capacity(2 * defined.len());
     let mut seen = vec![Token(NONE); code.blocks.len()];
     let predecessors = uses.predecessors(code);
     let mut work = Vec::new();
@@ -187,7 +187,7 @@ impl Uses {
     fn new(code: &Code, defined: &[Definition]) -> Self {
         let mut uses = Self {
             of_params: vec![false; defined.len()],
-            elsewhere: Lists::new(defined.len(), 0),
+            elsewhere: Lists::new(defined.len(), defined.len()),
         };
         for (b, block) in (0..).zip(&code.blocks) {
             let mut add = |tokens: Span| {

@@ -6,8 +6,9 @@ use crate::groups::code::{BlockId, Code};
 pub(crate) fn reverse_postorder(code: &Code) -> Vec<u32> {
     let mut order = vec![u32::MAX; code.blocks.len()];
     let mut seen = vec![false; code.blocks.len()];
-    let mut postorder = Vec::new();
-    let mut stack = vec![(0, code.blocks[0].edges.of(&code.edges).iter())];
+    let mut postorder = Vec::with_capacity(code.blocks.len());
+    let mut stack = Vec::with_capacity(code.blocks.len());
+    stack.push((0, code.blocks[0].edges.of(&code.edges).iter()));
     seen[0] = true;
     while let Some((b, edges)) = stack.last_mut() {
         match edges.next().map(|edge| edge.to) {
