@@ -133,7 +133,6 @@ impl<'a, 'c> Reader<'a, 'c> {
                 self.flag(id, op)?;
             } else if let Some(name) = engine_name(op) {
                 let engine = self.engine(name);
-                self.active[id].insert(engine);
                 self.operation(id, op, engine, around);
             } else if op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_engine) {
                 self.region_op(id, op, around)?;
@@ -202,6 +201,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         if engine != NO_ENGINE && op.num_results() > 0 {
             does.push(self.facts.of(engine, What::Value(op), around, op));
         }
+        self.active[block].insert(engine);
         self.add(block, op, Instr::Run { engine, needs, does });
     }
 
