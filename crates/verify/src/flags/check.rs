@@ -174,6 +174,20 @@ impl Walk<'_> {
         refused: &dyn Fn(Fault) -> Refusal,
     ) -> Result<(), Refusal> {
         state.settle();
+        if self.heads[inner.number].is_none() {
+            // What an iteration does is known after the loop from the first walk on, so that what is unknown there has no gaps.
+            self.iteration(inner, &mut state.clone(), refused)?;
+        }
+        self.iteration(inner, state, refused)
+    }
+
+    /// Walks through a loop once, which begins with `state`. That becomes what holds after the loop.
+    fn iteration(
+        &mut self,
+        inner: &Loop,
+        state: &mut State,
+        refused: &dyn Fn(Fault) -> Refusal,
+    ) -> Result<(), Refusal> {
         self.meet(inner, state.clone()).map_err(refused)?;
         if let Some(head) = &self.heads[inner.number] {
             state.clone_from(head);
