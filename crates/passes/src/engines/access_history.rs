@@ -22,14 +22,14 @@ const MOST_POSSIBLE: usize = 32;
 const MOST_SHARED: usize = 128;
 
 /// The engine that does something; nothing for what runs on none.
-pub(super) type Executor = Option<EngineId>;
+pub(crate) type Executor = Option<EngineId>;
 
 /// An operation of the block, by its position, and what does the access in it.
-pub(super) type Position<'c> = (usize, Op<'c>);
+pub(crate) type Position<'c> = (usize, Op<'c>);
 
 /// Something that an engine did.
 #[derive(Clone, Copy)]
-pub(super) struct Past<'c> {
+pub(crate) struct Past<'c> {
     pub at: Position<'c>,
     /// It was executed.
     pub is_certain: bool,
@@ -38,14 +38,14 @@ pub(super) struct Past<'c> {
 
 /// What an engine did.
 #[derive(Clone, Copy)]
-pub(super) enum What<'c> {
+pub(crate) enum What<'c> {
     Access(Access<'c>),
     Event(Kind),
 }
 
 /// The kind of what an engine did.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Read,
     Write,
     /// Nothing is known of it.
@@ -83,7 +83,7 @@ struct Class {
 }
 
 /// What engines did up to a place.
-pub(super) struct History<'c> {
+pub(crate) struct History<'c> {
     past: Vec<Past<'c>>,
     is_forgotten: Vec<bool>,
     lists: Vec<List>,

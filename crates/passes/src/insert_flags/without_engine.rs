@@ -1,7 +1,8 @@
 //! Refuses effects on no engine that depend on what engines do: nobody would wait for that.
 
 use crate::engines::Engines;
-use crate::engines::effects::{Access, effects};
+use crate::engines::access_history::{History, Kind, Past, What};
+use crate::engines::effects::effects;
 use async_mlir::ir::{Op, Region, Use, Value};
 use async_mlir::names::scf;
 use async_mlir::pass::PassError;
@@ -10,39 +11,61 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Refuses effects on no engine, inside of operations with regions, that those of engines anywhere in the function conflict with. `ops` are
 /// all of the function.
 pub(super) fn check_in_regions<'c>(ops: &[Op<'c>], engines: &mut Engines<'c>) -> Result<(), PassError<'c>> {
-    let mut seen = FxHashSet::default();
-    let mut on_engines: Vec<Access> = Vec::new();
-    // One that is a fence, and one that a fence does not pass.
-    let (mut fence, mut stays) = (None, None);
-    for op in ops.iter().filter(|op| engines.of(**op).is_some()) {
-        let effects = effects(*op);
-        if effects.is_fence {
-            fence.get_or_insert(*op);
+    // What runs on an engine runs there with all that is inside.
+    let mut on_engines: FxHashSet<Op> = FxHashSet::default();
+    let mut with_effects = Vec::new();
+    for &op in ops {
+        let is_inside = op.parent().is_some_and(|around| on_engines.contains(&around));
+        let engine = engines.of(op);
+        if is_inside || engine.is_some() {
+            on_engines.insert(op);
         }
-        if effects.is_fence || effects.stays {
-            stays.get_or_insert(*op);
-        }
-        let accesses = effects.accesses.into_iter().map(Access::to_all);
-        on_engines.extend(accesses.filter(|access| seen.insert((access.place.root, access.writes))));
-    }
-    for op in ops {
+        let is_in_region = op.parent().is_some_and(|around| !around.is_function());
         let is_leaf = op.num_regions() == 0 && !op.is_terminator();
-        let around: Vec<Op> = op
-            .ancestors()
-            .take_while(|around| !around.is_function())
-            .collect();
-        // What runs on an engine runs there with all that is inside.
-        let is_on_engine = around.iter().chain([op]).any(|op| engines.of(*op).is_some());
-        if !is_leaf || around.is_empty() || is_on_engine {
+        if engine.is_some() || !is_inside && is_in_region && is_leaf {
+            with_effects.push((op, engine, effects(op)));
+        }
+    }
+    let accesses = with_effects.iter().flat_map(|(_, _, effects)| &effects.accesses);
+    let mut history = History::new(accesses);
+    for (position, (op, engine, effects)) in with_effects.iter().enumerate() {
+        if engine.is_none() {
             continue;
         }
-        let effects = effects(*op);
-        let conflicts = |access: &&Access<'c>| {
-            effects.is_fence || effects.accesses.iter().any(|own| own.conflicts(access, false))
+        let add = |what| {
+            history.add(
+                *engine,
+                Past {
+                    at: (position, *op),
+                    is_certain: true,
+                    what,
+                },
+            )
         };
-        let other = on_engines.iter().find(conflicts).map(|access| access.op);
-        let other = other.or(if effects.is_fence { stays } else { fence });
-        if let Some(other) = other {
+        let mut add = add;
+        if effects.is_fence {
+            add(What::Event(Kind::Fence));
+        }
+        if effects.is_fence || effects.stays || !effects.accesses.is_empty() {
+            add(What::Event(Kind::Ordered));
+        }
+        effects
+            .accesses
+            .iter()
+            .for_each(|access| add(What::Access(access.to_all())));
+    }
+    for (op, _, effects) in with_effects.iter().filter(|(_, engine, _)| engine.is_none()) {
+        let conflicting = effects
+            .accesses
+            .iter()
+            .flat_map(|own| history.before(own, |_, other| own.conflicts(other, false)));
+        let ordered = if effects.is_fence {
+            history.all(Kind::Ordered)
+        } else {
+            Vec::new()
+        };
+        // What has no effects, fences don't order.
+        if let Some(((_, other), _)) = conflicting.chain(ordered).chain(history.all(Kind::Fence)).next() {
             check_without_engine(*op, other, false)?;
         }
     }

@@ -5,7 +5,7 @@ mod needs;
 
 use super::check::{Fault, Refusal, check};
 use super::code::{Code, Flag, FlagKind, Instr, Loop, NeedId};
-use super::values::{Source, is_branch, sources};
+use super::values::{Sources, is_branch};
 use crate::orders::Fence;
 use crate::orders::read::Reader as Effects;
 use async_dialects::completion::engine_name;
@@ -86,8 +86,7 @@ struct Reader<'a, 'c> {
     effects: Effects<'c, 'c>,
     facts: Facts<'c>,
     loops: FxHashMap<Op<'c>, usize>,
-    /// Where values are from that were looked for.
-    sources: FxHashMap<Value<'c>, Vec<Source<'c>>>,
+    sources: Sources<'c>,
 }
 
 impl<'a, 'c> Reader<'a, 'c> {
@@ -102,7 +101,7 @@ impl<'a, 'c> Reader<'a, 'c> {
             effects: Effects::of_any_block(),
             facts: Facts::default(),
             loops: FxHashMap::default(),
-            sources: FxHashMap::default(),
+            sources: Sources::default(),
         }
     }
 
@@ -225,8 +224,8 @@ impl<'a, 'c> Reader<'a, 'c> {
 
     /// What is needed of `value`.
     fn value(&mut self, value: Value<'c>) -> Vec<usize> {
-        let found = self.sources.entry(value).or_insert_with(|| sources(value));
-        let needs = found.iter().map(|source| {
+        let needs = self.sources.of(value);
+        let needs = needs.iter().map(|source| {
             // Which loop is numbered how is known where all are.
             self.facts.need(Needed::Value(source.op, source.carried))
         });
