@@ -15,6 +15,7 @@ use async_mlir::melior::ir::Module;
 use async_verify::flags::{FlagKind, Machine, is_flag, verify};
 use kernel::lit;
 use kernel::{context, try_lower};
+use std::fmt::Write;
 use std::ops::AddAssign;
 
 /// Says what goes wrong with a function that the check accepts, if anything does.
@@ -251,6 +252,43 @@ fn random_programs_are_accepted_and_spoiled_refused() {
     );
     let accepted = u64::try_from(tally.accepted).expect("a number");
     assert!(accepted * 3 >= programs, "{accepted} of {programs}");
+}
+
+/// So many buffers of callers are not told apart, neither by the pass nor by its check.
+#[test]
+fn many_buffers_of_callers_may_be_the_same() {
+    let context = context();
+    context.set_allow_unregistered_dialects(true);
+    context.attach_diagnostic_handler(|_| true);
+    let arguments: Vec<String> = (0..150)
+        .map(|number| {
+            format!(
+                "%a{number}: memref<64xf32>{}",
+                if number % 3 == 2 { " {llvm.noalias}" } else { "" }
+            )
+        })
+        .collect();
+    let mut source = format!("func.func @f({}) {{\n", arguments.join(", "));
+    for number in 0..150 {
+        let (written, read) = (number * 7 % 150, number * 11 % 150);
+        let _ = writeln!(
+            source,
+            "\"npu.load\"(%a{written}) {{async.engine = \"A\", async.writes = [0]}} : (memref<64xf32>) -> ()\n\
+             \"npu.add\"(%a{read}) {{async.engine = \"B\", async.reads = [0]}} : (memref<64xf32>) -> ()"
+        );
+    }
+    source.push_str("return\n}\n");
+    let mut tally = Tally::default();
+    hold(
+        &context,
+        "many buffers",
+        &source,
+        "event-limit=99",
+        &judge,
+        &mut tally,
+    );
+    assert_eq!(tally.accepted, 1);
+    tally.check();
 }
 
 /// Functions in which something on no engine depends on one: nobody would wait.

@@ -8,6 +8,9 @@ use async_locations::places::Place;
 use async_mlir::ir::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// More buffers than these that may be another one are not told apart in lists.
+const MOST_SHARED: usize = 128;
+
 /// The lists of facts, which are in order, with what each is of.
 pub(super) struct Lists<'a, 'c> {
     facts: &'a Facts<'c>,
@@ -29,6 +32,8 @@ enum List<'c> {
     Class(Place<'c>, bool),
     /// Those of a buffer.
     Buffer(Root<'c>, bool),
+    /// Those of all buffers that may be another one, if there are many.
+    Shared(bool),
     /// Those of buffers that may be any.
     Unknown(bool),
     Waits(usize),
@@ -63,7 +68,11 @@ impl<'a, 'c> Lists<'a, 'c> {
                         Origin::Unknown(_) => List::Unknown(writes),
                         _ => List::Buffer(place.root, writes),
                     };
-                    vec![List::Accesses(writes), class, buffer]
+                    let mut of = vec![List::Accesses(writes), class, buffer];
+                    if lists.buffers.has_many_shared() && is_shared(place) {
+                        of.push(List::Shared(writes));
+                    }
+                    of
                 }
                 What::Other => vec![List::Others],
                 What::Fence => vec![List::Fences],
@@ -141,13 +150,14 @@ impl<'a, 'c> Lists<'a, 'c> {
             lists.iter().map(|list| match *list {
                 List::Class(class, _) => List::Class(class, *writes),
                 List::Buffer(root, _) => List::Buffer(root, *writes),
+                List::Shared(_) => List::Shared(*writes),
                 List::Unknown(_) => List::Unknown(*writes),
                 _ => List::Accesses(*writes),
             })
         });
         Need {
             lists: self.known(lists),
-            is_filtered: place.has_slot() || self.buffers.has_unknown,
+            is_filtered: place.has_slot() || self.buffers.has_unknown || self.buffers.has_many_shared(),
         }
     }
 }
@@ -162,8 +172,7 @@ impl<'c> Buffers<'c> {
                 continue;
             }
             let is_unknown = matches!(place.root.origin, Origin::Unknown(_));
-            let is_shared = !is_unknown && !matches!(place.root.origin, Origin::Own(_));
-            if is_shared && !new.classes.contains_key(&place.root) {
+            if is_shared(*place) && !new.classes.contains_key(&place.root) {
                 new.shared.push(place.root);
             }
             new.has_unknown |= is_unknown;
@@ -173,11 +182,18 @@ impl<'c> Buffers<'c> {
         new
     }
 
+    fn has_many_shared(&self) -> bool {
+        self.shared.len() > MOST_SHARED
+    }
+
     /// Lists of all accesses that may overlap with one to `place`, whether they write or not.
     fn near(&self, place: Place<'c>) -> Vec<List<'c>> {
         let any = false;
         if matches!(place.root.origin, Origin::Unknown(_)) {
             return vec![List::Accesses(any)];
+        }
+        if self.has_many_shared() && is_shared(place) {
+            return vec![List::Shared(any), List::Unknown(any)];
         }
         let rows = self.classes.get(&place.root);
         let near: Vec<&Vec<Place>> = match (rows, place.row()) {
@@ -194,4 +210,9 @@ impl<'c> Buffers<'c> {
         lists.push(List::Unknown(any));
         lists
     }
+}
+
+/// Returns true if the buffer of `place` is neither the function's own nor unknown.
+fn is_shared(place: Place<'_>) -> bool {
+    !matches!(place.root.origin, Origin::Own(_) | Origin::Unknown(_))
 }
