@@ -178,7 +178,9 @@ fn by_engine(code: &mut Code) {
     let engines = order.iter().map(|old| code.facts[*old].engine);
     code.facts = engines.map(|engine| Fact { engine, band: engine }).collect();
     for list in &mut code.lists {
-        list.iter_mut().for_each(|fact| *fact = number[*fact]);
+        for fact in &mut *list {
+            *fact = number[*fact];
+        }
         list.sort_unstable();
     }
     for instr in code.blocks.iter_mut().flatten() {

@@ -147,7 +147,7 @@ impl<'c> History<'c> {
         self.past.push(past);
         self.is_forgotten.push(false);
         if !self.classes.contains_key(&(class, executor, kind)) {
-            let lists = self.lists_with(class).into_iter();
+            let lists = lists_with(class).into_iter();
             let lists = lists.map(|of| self.number(of, executor, kind)).collect();
             let new = Class {
                 kept: Vec::new(),
@@ -204,20 +204,6 @@ impl<'c> History<'c> {
             self.lists.push(List::default());
         }
         number
-    }
-
-    /// The lists that an access to `place` is in.
-    fn lists_with(&self, place: Option<Place<'c>>) -> Vec<Of<'c>> {
-        let Some(place) = place else {
-            return vec![Of::All];
-        };
-        let root = place.root;
-        let row = Of::Row(root, place.row());
-        match root.origin {
-            Origin::Unknown(_) => vec![Of::Unknown, Of::All],
-            Origin::Own(_) => vec![row, Of::Buffer(root), Of::All],
-            _ => vec![row, Of::Buffer(root), Of::Shared, Of::All],
-        }
     }
 
     /// Lists that have all that an access to `place` may conflict with.
@@ -311,6 +297,20 @@ impl<'c> History<'c> {
             }
         }
         0
+    }
+}
+
+/// The lists that an access to `place` is in.
+fn lists_with(place: Option<Place<'_>>) -> Vec<Of<'_>> {
+    let Some(place) = place else {
+        return vec![Of::All];
+    };
+    let root = place.root;
+    let row = Of::Row(root, place.row());
+    match root.origin {
+        Origin::Unknown(_) => vec![Of::Unknown, Of::All],
+        Origin::Own(_) => vec![row, Of::Buffer(root), Of::All],
+        _ => vec![row, Of::Buffer(root), Of::Shared, Of::All],
     }
 }
 

@@ -28,31 +28,22 @@ pub(super) fn check_in_regions<'c>(ops: &[Op<'c>], engines: &mut Engines<'c>) ->
     }
     let accesses = with_effects.iter().flat_map(|(_, _, effects)| &effects.accesses);
     let mut history = History::new(accesses);
-    for (position, (op, engine, effects)) in with_effects.iter().enumerate() {
-        if engine.is_none() {
-            continue;
+    let on_engines = with_effects.iter().filter(|(_, engine, _)| engine.is_some());
+    for (position, (op, engine, effects)) in on_engines.enumerate() {
+        let fence = effects.is_fence.then_some(What::Event(Kind::Fence));
+        let is_ordered = effects.is_fence || effects.stays;
+        let ordered = is_ordered.then_some(What::Event(Kind::Ordered));
+        let accesses = effects.accesses.iter();
+        let accesses =
+            accesses.flat_map(|access| [What::Event(Kind::Ordered), What::Access(access.to_all())]);
+        for what in fence.into_iter().chain(ordered).chain(accesses) {
+            let past = Past {
+                at: (position, *op),
+                is_certain: true,
+                what,
+            };
+            history.add(*engine, past);
         }
-        let add = |what| {
-            history.add(
-                *engine,
-                Past {
-                    at: (position, *op),
-                    is_certain: true,
-                    what,
-                },
-            )
-        };
-        let mut add = add;
-        if effects.is_fence {
-            add(What::Event(Kind::Fence));
-        }
-        if effects.is_fence || effects.stays || !effects.accesses.is_empty() {
-            add(What::Event(Kind::Ordered));
-        }
-        effects
-            .accesses
-            .iter()
-            .for_each(|access| add(What::Access(access.to_all())));
     }
     for (op, _, effects) in with_effects.iter().filter(|(_, engine, _)| engine.is_none()) {
         let conflicting = effects

@@ -3,7 +3,7 @@
 
 use crate::random::Random;
 use async_dialects::names::{gpux, gpux_attr};
-use async_mlir::ir::{Op, Region, Value};
+use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{arith, attr, gpu, memref, scf};
 use async_mlir::types::{DYNAMIC, array_numbers, dense_numbers};
@@ -99,7 +99,7 @@ fn flag(op: Op<'_>) -> Flag {
 
 /// The engines that have anything to do in `region`.
 fn active(region: Region<'_>) -> BTreeSet<String> {
-    let ops = region.blocks().into_iter().flat_map(|block| block.ops());
+    let ops = region.blocks().into_iter().flat_map(Block::ops);
     let ops = ops.flat_map(Op::self_and_nested);
     let engine = |op: Op| match op.name() {
         gpux::SET_FLAG => Some(flag(op).0),

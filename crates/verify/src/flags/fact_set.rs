@@ -153,7 +153,7 @@ mod tests {
             with.insert(start, start + length);
             prop_assert_eq!(&with, &set(&(&a | &(start..start + length).collect())));
             let list: Vec<FactId> = b.iter().copied().collect();
-            let even = |fact: FactId| fact % 2 == 0;
+            let even = |fact: FactId| fact.is_multiple_of(2);
             let found = b.iter().copied().find(|fact| a.contains(fact) && even(*fact));
             prop_assert_eq!(set(&a).find(&list, even), found);
             prop_assert!((0..30).all(|fact| set(&a).has(fact) == a.contains(&fact)));

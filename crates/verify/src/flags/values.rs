@@ -33,7 +33,8 @@ pub(super) struct Sources<'c> {
     parts: Vec<Part<'c>>,
     numbers: FxHashMap<Part<'c>, usize>,
     parts_of: FxHashMap<Value<'c>, Rc<[usize]>>,
-    sources_of: FxHashMap<Rc<[usize]>, Rc<[Source<'c>]>>,
+    /// By the parts, the operations that make what is made of them.
+    made: FxHashMap<Rc<[usize]>, Rc<[Source<'c>]>>,
 }
 
 /// What a value is made of.
@@ -49,7 +50,7 @@ impl<'c> Sources<'c> {
     /// The operations of engines that `value` is made by.
     pub fn of(&mut self, value: Value<'c>) -> Rc<[Source<'c>]> {
         let parts = self.parts_of(value);
-        if let Some(known) = self.sources_of.get(&parts) {
+        if let Some(known) = self.made.get(&parts) {
             return Rc::clone(known);
         }
         let mut found = Vec::new();
@@ -70,7 +71,7 @@ impl<'c> Sources<'c> {
             }
         }
         let found: Rc<[Source]> = found.into();
-        self.sources_of.insert(parts, Rc::clone(&found));
+        self.made.insert(parts, Rc::clone(&found));
         found
     }
 

@@ -216,7 +216,9 @@ impl<'c> Facts<'c> {
                 aged[number].extend(newer);
             }
         }
-        aged.iter_mut().for_each(|pairs| pairs.sort_unstable());
+        for pairs in &mut aged {
+            pairs.sort_unstable();
+        }
         aged
     }
 }
