@@ -65,12 +65,12 @@ func.func @into_a_loop(%lb: index, %ub: index, %step: index) {
 
 // The flag of the last iteration is set first, and waited for last: the two share no id, not even if flags count.
 // COUNT-LABEL: func.func @in_another_order
-// COUNT-NEXT: gpux.set_flag <"MTE2", "V", [[LAST:[01]]]>
+// COUNT-NEXT: gpux.set_flag <"MTE2", "V", [[LAST:[0-9]+]]>
 // COUNT: scf.if
 // COUNT-NEXT: "npu.load"
-// COUNT-NEXT: gpux.set_flag <"MTE2", "V", [[THIS:[01]]]>
+// COUNT-NEXT: gpux.set_flag <"MTE2", "V", [[THIS:[0-9]+]]>
 // COUNT-NEXT: gpux.wait_flag <"MTE2", "V", [[THIS]]>
-// COUNT-NEXT: "npu.add"
+// COUNT-NEXT: "npu.add"{{.*}}
 // COUNT-NEXT: }
 // COUNT: gpux.wait_flag <"MTE2", "V", [[LAST]]>
 func.func @in_another_order(%a: memref<64xf32> {llvm.noalias}, %b: memref<64xf32> {llvm.noalias}, %p: i1, %lb: index, %ub: index, %step: index) {
