@@ -134,3 +134,21 @@ func.func @only_computed(%m: memref<i32>, %x: i32, %n: index) -> i32 {
   }
   return %sum : i32
 }
+
+// Nor does an effect on no engine need what is only handed on, or computed, beside it.
+// CHECK-LABEL: func.func @handed_on
+// CHECK: memref.store
+func.func @handed_on(%m: memref<i32>, %x: i32, %n: index, %p: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = "npu.make"() {async.engine = "S"} : () -> i32
+  scf.if %p {
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%old = %x) -> i32 {
+      %sum = arith.addi %y, %x : i32
+      memref.store %x, %m[] : memref<i32>
+      scf.yield %sum : i32
+    }
+    "npu.use"() {async.engine = "V"} : () -> ()
+  }
+  return
+}

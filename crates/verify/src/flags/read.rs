@@ -134,7 +134,9 @@ impl<'a, 'c> Reader<'a, 'c> {
             } else if let Some(name) = engine_name(op) {
                 let engine = self.engine(name);
                 self.operation(id, op, engine, around);
-            } else if op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_engine) {
+            } else if has_blocks(op)
+                || op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_engine)
+            {
                 self.region_op(id, op, around)?;
             } else {
                 self.operation(id, op, NO_ENGINE, around);
@@ -365,4 +367,10 @@ impl<'a, 'c> Reader<'a, 'c> {
 /// Returns true if `op` runs on an engine, or is about a flag.
 fn is_of_engine(op: Op<'_>) -> bool {
     engine_name(op).is_some() || is_flag(op)
+}
+
+/// Returns true if it is known which way control takes through the regions of `op`, which have a block each.
+fn has_blocks(op: Op<'_>) -> bool {
+    let is_known = op.is(scf::FOR) || op.is(scf::WHILE) || is_branch(op);
+    is_known && op.regions().all(|region| region.blocks().len() <= 1)
 }
