@@ -56,12 +56,16 @@ impl<'c> Place<'c> {
         self.slot.is_some()
     }
 
-    /// The index of the first dimension of its buffer, if the place is known to be in there: two places of the same [`Root::origin`] at different
-    /// ones share no byte.
+    /// The index of the first dimension of its buffer, if the place is known to be in there: two places of the same root at different ones
+    /// share no byte.
     #[must_use]
     pub fn row(self) -> Option<i64> {
-        let is_of_root = matches!(self.root.origin, Origin::Own(buffer) if buffer == self.slice.base());
-        self.slice.constant_index().filter(|_| is_of_root)
+        match self.root.origin {
+            Origin::Own(buffer) | Origin::Argument(buffer) if buffer == self.slice.base() => {
+                self.slice.constant_index()
+            }
+            _ => None,
+        }
     }
 
     /// Returns true unless both are known to share no byte. Computed indices are compared if both are taken `at_once`, in one iteration.

@@ -7,6 +7,7 @@
 //! GPU, [`thread_problem`] does that: [`cost_model`] has units and latencies, and [`awaits`] says what awaits
 //! complete.
 
+pub(crate) mod access_history;
 pub(crate) mod awaits;
 pub(crate) mod block_problem;
 pub(crate) mod cost_model;

@@ -15,6 +15,7 @@
 mod emit;
 mod program;
 mod while_loop;
+mod without_engine;
 
 use crate::engines::Engines;
 use crate::engines::event_limits::{read_count, read_limits};

@@ -18,6 +18,7 @@
 
 pub mod check;
 pub mod code;
+mod fact_set;
 pub mod read;
 mod state;
 mod values;

@@ -2,7 +2,7 @@
 //! without branches and loops all that is right.
 #![allow(missing_docs)]
 
-use async_verify::flags::code::{Code, FactId, Flag, FlagKind, Instr, Loop};
+use async_verify::flags::code::{Code, Fact, FactId, Flag, FlagKind, Instr, Loop, Need};
 use async_verify::flags::{Refusal, check};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -81,14 +81,15 @@ struct Builder {
     code: Code,
     /// The accesses so far: what they do, the place, and whether it is written.
     accesses: Vec<(FactId, usize, bool)>,
-    /// By flag and block, the last wait.
-    waits: BTreeMap<(usize, usize), FactId>,
+    /// By flag, the waits for it.
+    waits: BTreeMap<usize, Vec<FactId>>,
 }
 
 impl Builder {
     fn fact(&mut self, engine: usize) -> FactId {
-        self.code.facts.push(engine);
-        self.code.facts.len() - 1
+        let band = self.code.facts.len();
+        self.code.facts.push(Fact { engine, band });
+        band
     }
 
     fn block(&mut self, shapes: &[Shape]) -> usize {
@@ -107,9 +108,8 @@ impl Builder {
                 }
                 Shape::Set(flag) => Instr::Set(*flag),
                 Shape::Wait(flag) => {
-                    let known = self.waits.get(&(*flag, id)).copied();
-                    let over = known.unwrap_or_else(|| self.fact(ends(*flag).1));
-                    self.waits.insert((*flag, id), over);
+                    let over = self.fact(ends(*flag).1);
+                    self.waits.entry(*flag).or_default().push(over);
                     Instr::Wait(*flag, over)
                 }
                 Shape::Branch(arms) => Instr::Branch(arms.iter().map(|arm| self.block(arm)).collect()),
@@ -150,17 +150,46 @@ fn build(shapes: &[Shape]) -> Code {
         for writes in [false, true] {
             let accesses = builder.accesses.iter();
             let conflicting = accesses.filter(|access| access.1 == place && (writes || access.2));
-            builder
-                .code
-                .needs
-                .push(conflicting.map(|access| access.0).collect());
+            let lists = &mut builder.code.lists;
+            lists.push(conflicting.map(|access| access.0).collect());
         }
     }
     for flag in 0..FLAGS {
-        let waits = builder.waits.iter().filter(|((of, _), _)| *of == flag);
-        builder.code.needs.push(waits.map(|(_, over)| *over).collect());
+        let waits = builder.waits.remove(&flag).unwrap_or_default();
+        builder.code.lists.push(waits);
     }
+    let needs = (0..builder.code.lists.len()).map(|list| Need {
+        lists: vec![list],
+        is_filtered: false,
+    });
+    builder.code.needs = needs.collect();
+    by_engine(&mut builder.code);
     builder.code
+}
+
+/// Numbers facts anew, so that those of an engine are a band.
+fn by_engine(code: &mut Code) {
+    let mut order: Vec<FactId> = (0..code.facts.len()).collect();
+    order.sort_by_key(|fact| code.facts[*fact].engine);
+    let mut number = vec![0; order.len()];
+    for (new, old) in order.iter().enumerate() {
+        number[*old] = new;
+    }
+    let engines = order.iter().map(|old| code.facts[*old].engine);
+    code.facts = engines.map(|engine| Fact { engine, band: engine }).collect();
+    for list in &mut code.lists {
+        for fact in &mut *list {
+            *fact = number[*fact];
+        }
+        list.sort_unstable();
+    }
+    for instr in code.blocks.iter_mut().flatten() {
+        match instr {
+            Instr::Run { does, .. } => does.iter_mut().for_each(|fact| *fact = number[*fact]),
+            Instr::Wait(_, over) => *over = number[*over],
+            _ => {}
+        }
+    }
 }
 
 /// One way through code, as accesses and flags.
@@ -241,7 +270,7 @@ fn is_right(code: &Code, execution: &Execution, kind: FlagKind) -> bool {
             }
             Instr::Run { needs, .. } => {
                 let needed = |earlier: usize| match &execution[earlier] {
-                    Instr::Run { does, .. } => code.needs[needs[0]].contains(&does[0]),
+                    Instr::Run { does, .. } => code.lists[needs[0]].contains(&does[0]),
                     _ => false,
                 };
                 if (0..number).any(|earlier| needed(earlier) && !over[earlier]) {
@@ -262,7 +291,7 @@ fn verdict(shapes: &[Shape], kind: FlagKind) -> (Result<(), Refusal>, bool) {
     let mut ways = vec![Vec::new()];
     executions(&code, 0, &mut ways);
     let right = ways.iter().all(|way| is_right(&code, way, kind));
-    (check(&code, kind), right)
+    (check(&code, kind, &|_, _| true), right)
 }
 
 proptest! {

@@ -62,3 +62,25 @@ func.func @into_a_loop(%lb: index, %ub: index, %step: index) {
   }
   return
 }
+
+// The flag of the last iteration is set first, and waited for last: the two share no id, not even if flags count.
+// COUNT-LABEL: func.func @in_another_order
+// COUNT-NEXT: gpux.set_flag <"MTE2", "V", [[LAST:[0-9]+]]>
+// COUNT: scf.if
+// COUNT-NEXT: "npu.load"
+// COUNT-NEXT: gpux.set_flag <"MTE2", "V", [[THIS:[0-9]+]]>
+// COUNT-NEXT: gpux.wait_flag <"MTE2", "V", [[THIS]]>
+// COUNT-NEXT: "npu.add"{{.*}}
+// COUNT-NEXT: }
+// COUNT: gpux.wait_flag <"MTE2", "V", [[LAST]]>
+func.func @in_another_order(%a: memref<64xf32> {llvm.noalias}, %b: memref<64xf32> {llvm.noalias}, %p: i1, %lb: index, %ub: index, %step: index) {
+  scf.for %i = %lb to %ub step %step {
+    scf.if %p {
+      "npu.load"(%b) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+      "npu.add"(%b) {async.engine = "V", async.reads = [0]} : (memref<64xf32>) -> ()
+    }
+    "npu.add"(%a) {async.engine = "V", async.reads = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%a) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+  }
+  return
+}

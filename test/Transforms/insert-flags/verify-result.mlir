@@ -96,3 +96,59 @@ func.func @waits_in_several_blocks(%a: !tile, %lb: index, %ub: index, %step: ind
   }
   return
 }
+
+// If the inner loop runs, its flags tell the last engine that the last wait is over, and if it does not, the flag after it does.
+// CHECK-LABEL: func.func @told_on_either_way
+// CHECK: scf.while
+func.func @told_on_either_way(%a: !tile, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.while : () -> () {
+    %more = "npu.compare"() {async.engine = "MTE2"} : () -> i1
+    scf.condition(%more)
+  } do {
+    scf.for %i = %c0 to %n step %c1 {
+      scf.for %j = %c0 to %m step %c1 {
+        "npu.add"(%a) {async.engine = "V", async.reads = [0]} : (!tile) -> ()
+        "npu.load"(%a) {async.engine = "MTE2", async.writes = [0]} : (!tile) -> ()
+      }
+    }
+    "npu.add"() {async.engine = "V"} : () -> ()
+    scf.yield
+  }
+  return
+}
+
+// What runs on no engine may use an engine's number where nothing is done with it, and effects on no engine are in order.
+// CHECK-LABEL: func.func @only_computed
+// CHECK: arith.addi
+func.func @only_computed(%m: memref<i32>, %x: i32, %n: index) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = "npu.make"() {async.engine = "S"} : () -> i32
+  %sum, %old = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %y, %old = %x) -> (i32, i32) {
+    %next = arith.addi %sum, %y : i32
+    memref.store %old, %m[] : memref<i32>
+    "npu.use"(%next) {async.engine = "V"} : (i32) -> ()
+    scf.yield %next, %old : i32, i32
+  }
+  return %sum : i32
+}
+
+// Nor does an effect on no engine need what is only handed on, or computed, beside it.
+// CHECK-LABEL: func.func @handed_on
+// CHECK: memref.store
+func.func @handed_on(%m: memref<i32>, %x: i32, %n: index, %p: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = "npu.make"() {async.engine = "S"} : () -> i32
+  scf.if %p {
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%old = %x) -> i32 {
+      %sum = arith.addi %y, %x : i32
+      memref.store %x, %m[] : memref<i32>
+      scf.yield %sum : i32
+    }
+    "npu.use"() {async.engine = "V"} : () -> ()
+  }
+  return
+}

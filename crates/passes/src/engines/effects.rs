@@ -131,13 +131,6 @@ impl<'c> Access<'c> {
         self.place.may_overlap(other.place, at_once)
     }
 
-    /// Returns true if whatever conflicts with `other` later, in this iteration or the next, conflicts with this, too.
-    pub fn stands_for(&self, other: &Self) -> bool {
-        (self.writes || !other.writes)
-            && !self.place.has_slot()
-            && self.place == other.place.in_any_iteration()
-    }
-
     /// Returns true if whatever conflicts with `other` conflicts with this, too, and comes before it or after it.
     pub fn covers(&self, other: &Self, in_one_iteration: bool) -> bool {
         let place = self.place;

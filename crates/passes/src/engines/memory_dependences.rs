@@ -85,7 +85,7 @@ pub(crate) fn dependences<'c>(
 }
 
 /// The component of each buffer, and how many there are.
-pub(super) fn components<'c>(effects: &[Effects<'c>]) -> (FxHashMap<Root<'c>, usize>, usize) {
+fn components<'c>(effects: &[Effects<'c>]) -> (FxHashMap<Root<'c>, usize>, usize) {
     let mut component_of = FxHashMap::default();
     let mut roots: Vec<Root> = Vec::new();
     for access in effects.iter().flat_map(|effects| &effects.accesses) {

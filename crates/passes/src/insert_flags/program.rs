@@ -1,14 +1,13 @@
 //! Reads a function as a program of `tokenflow::flags`: blocks of operations that engines execute.
 
 use super::while_loop::WhileLoop;
+use super::without_engine::{check_in_regions, check_values, check_without_engine};
 use crate::engines::Engines;
 use crate::engines::block_problem::{BlockProblem, Order, read};
-use crate::engines::effects::{Access, effects};
 use crate::engines::region_ops::RegionOps;
 use async_mlir::ir::{Block, Op, Region};
 use async_mlir::names::{memref, scf};
 use async_mlir::pass::PassError;
-use rustc_hash::FxHashSet;
 use tokenflow::flags::{self, BlockId, Event, Node, Program, Purpose};
 use tokenflow::ids::IndexVec;
 use tokenflow::schedule::{Dependence, Limits, OperationId, Options};
@@ -64,6 +63,7 @@ impl<'c> Reader<'c> {
             return Err(several_blocks(function).note(function.location(), "run --lift-cf-to-scf first"));
         };
         check_in_regions(&ops, engines)?;
+        check_values(&ops, engines)?;
         reader.block(block, limits, engines)?;
         reader.program.engines = engines.count();
         Ok(Some(reader))
@@ -133,7 +133,11 @@ impl<'c> Reader<'c> {
     ) -> Result<(), PassError<'c>> {
         let (from, to) = (dependence.from.0, dependence.to.0);
         let (Some(producer), Some(consumer)) = (node_of[from], node_of[to]) else {
-            return check_without_engine(problem.ops[from], problem.ops[to], node_of[from].is_some());
+            // What runs on no engine is in order.
+            return match node_of[from].or(node_of[to]) {
+                Some(_) => check_without_engine(problem.ops[from], problem.ops[to], node_of[from].is_some()),
+                None => Ok(()),
+            };
         };
         let Some(pair) = dependence.pair.filter(|pair| pair.from != pair.to) else {
             return Ok(());
@@ -236,51 +240,4 @@ impl<'c> Reader<'c> {
 
 fn several_blocks(op: Op<'_>) -> PassError<'_> {
     PassError::new(op, "has several blocks, and flags need structured control flow")
-}
-
-/// Refuses effects on no engine, inside of operations with regions, that those of engines anywhere in the function conflict with. `ops` are
-/// all of the function.
-fn check_in_regions<'c>(ops: &[Op<'c>], engines: &mut Engines<'c>) -> Result<(), PassError<'c>> {
-    let mut seen = FxHashSet::default();
-    let mut on_engines: Vec<Access> = Vec::new();
-    for op in ops.iter().filter(|op| engines.of(**op).is_some()) {
-        let accesses = effects(*op).accesses.into_iter().map(Access::to_all);
-        on_engines.extend(accesses.filter(|access| seen.insert((access.place.root, access.writes))));
-    }
-    for op in ops {
-        let is_leaf = op.num_regions() == 0 && !op.is_terminator();
-        let around: Vec<Op> = op
-            .ancestors()
-            .take_while(|around| !around.is_function())
-            .collect();
-        // What runs on an engine runs there with all that is inside.
-        let is_on_engine = around.iter().chain([op]).any(|op| engines.of(*op).is_some());
-        if !is_leaf || around.is_empty() || is_on_engine {
-            continue;
-        }
-        let effects = effects(*op);
-        let conflicts = |access: &&Access<'c>| {
-            effects.is_fence || effects.accesses.iter().any(|own| own.conflicts(access, false))
-        };
-        if let Some(access) = on_engines.iter().find(conflicts) {
-            check_without_engine(*op, access.op, false)?;
-        }
-    }
-    Ok(())
-}
-
-/// Refuses effects that engines would have to wait for, or for which they would have to be waited for, on no engine.
-fn check_without_engine<'c>(from: Op<'c>, to: Op<'c>, is_from_on_engine: bool) -> Result<(), PassError<'c>> {
-    let (without, other) = if is_from_on_engine { (to, from) } else { (from, to) };
-    let effects = effects(without);
-    if !effects.is_fence && effects.accesses.is_empty() {
-        return Ok(());
-    }
-    let message = "runs on no engine, but has effects that depend on those of an engine";
-    Err(PassError::new(without, message)
-        .note(other.location(), "it may not pass this")
-        .note(
-            without.location(),
-            "say where it runs by 'async.engine', and what it accesses by 'async.reads' and 'async.writes'",
-        ))
 }

@@ -2,10 +2,10 @@
 //!
 //! What is not known only grows from one walk to the next, so what is refused in any of them is refused in the last one, too.
 //!
-//! Cost: walks (a few, whatever the number of iterations is), times instructions, times engines and flags that are set, times facts / 64 where
-//! flags are set or ways meet.
+//! Cost: walks (a few, whatever the number of iterations is), times instructions, times the lists that they need, times engines. Where control
+//! flow splits or meets, all flags that are set are looked at.
 
-use super::code::{Code, FactId, FlagKind, Instr, Loop};
+use super::code::{Code, FactId, FlagKind, Instr, Loop, NeedId};
 use super::state::State;
 
 /// A reason to refuse code.
@@ -38,15 +38,16 @@ pub enum Fault {
     LeftSet(usize),
 }
 
-/// Checks `code`.
+/// Checks `code`. Of needs that are filtered, `is_needed` says which facts of their lists they are about.
 ///
 /// # Errors
 ///
 /// The first thing that is wrong.
-pub fn check(code: &Code, kind: FlagKind) -> Result<(), Refusal> {
+pub fn check(code: &Code, kind: FlagKind, is_needed: &dyn Fn(NeedId, FactId) -> bool) -> Result<(), Refusal> {
     let mut walk = Walk {
         code,
         kind,
+        is_needed,
         heads: vec![None; code.loops],
         has_changed: true,
     };
@@ -67,6 +68,7 @@ pub fn check(code: &Code, kind: FlagKind) -> Result<(), Refusal> {
 struct Walk<'a> {
     code: &'a Code,
     kind: FlagKind,
+    is_needed: &'a dyn Fn(NeedId, FactId) -> bool,
     /// What holds where an iteration of each loop begins.
     heads: Vec<Option<State>>,
     has_changed: bool,
@@ -88,7 +90,7 @@ impl Walk<'_> {
                         return Err(refused(Fault::Unordered(fact)));
                     }
                     for fact in does {
-                        state.happen(*engine, *fact);
+                        state.happen(*fact, code.facts[*fact]);
                     }
                 }
                 Instr::Know { engine, needs } => {
@@ -98,11 +100,10 @@ impl Walk<'_> {
                 }
                 Instr::Set(flag) => self.set(*flag, state).map_err(refused)?,
                 Instr::Wait(flag, over) => {
-                    let untold = state.set[*flag].pop_front();
-                    let untold = untold.ok_or_else(|| refused(Fault::Hangs(*flag)))?;
-                    let flag = code.flags[*flag];
-                    state.learn(flag.to, &untold);
-                    state.happen(flag.to, *over);
+                    if !state.wait(*flag, code.flags[*flag].to) {
+                        return Err(refused(Fault::Hangs(*flag)));
+                    }
+                    state.happen(*over, code.facts[*over]);
                 }
                 Instr::Branch(arms) => self.branch(arms, state, &refused)?,
                 Instr::Loop(inner) => self.loop_(inner, state, &refused)?,
@@ -111,10 +112,18 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The first fact of some lists that `engine` may not know.
-    fn unknown(&self, engine: usize, needs: &[usize], state: &State) -> Option<FactId> {
-        let needed = needs.iter().flat_map(|list| &self.code.needs[*list]);
-        needed.copied().find(|fact| state.unknown[engine].has(*fact))
+    /// The first fact that is needed, and that `engine` may not know.
+    fn unknown(&self, engine: usize, needs: &[NeedId], state: &State) -> Option<FactId> {
+        let unknown = &state.unknown[engine];
+        if unknown.is_empty() {
+            return None;
+        }
+        needs.iter().find_map(|number| {
+            let need = &self.code.needs[*number];
+            let is_needed = |fact| !need.is_filtered || (self.is_needed)(*number, fact);
+            let mut lists = need.lists.iter().map(|list| &self.code.lists[*list]);
+            lists.find_map(|list| unknown.find(list, is_needed))
+        })
     }
 
     fn set(&self, flag: usize, state: &mut State) -> Result<(), Fault> {
@@ -128,8 +137,7 @@ impl Walk<'_> {
                 return Err(Fault::MayBeSet(wait));
             }
         }
-        let untold = state.unknown[ends.from].clone();
-        state.set[flag].push_back(untold);
+        state.set(flag, ends.from);
         Ok(())
     }
 
@@ -139,13 +147,14 @@ impl Walk<'_> {
         state: &mut State,
         refused: &dyn Fn(Fault) -> Refusal,
     ) -> Result<(), Refusal> {
+        state.settle();
         let mut joined: Option<State> = None;
         for arm in arms {
             let mut end = state.clone();
             self.block(*arm, &mut end)?;
             match &mut joined {
                 Some(joined) => {
-                    let met = joined.join(&end);
+                    let met = joined.join(end);
                     met.map_err(|flag| refused(Fault::Unbalanced(flag)))?;
                 }
                 None => joined = Some(end),
@@ -154,6 +163,7 @@ impl Walk<'_> {
         if let Some(joined) = joined {
             *state = joined;
         }
+        state.settle();
         Ok(())
     }
 
@@ -163,28 +173,45 @@ impl Walk<'_> {
         state: &mut State,
         refused: &dyn Fn(Fault) -> Refusal,
     ) -> Result<(), Refusal> {
-        self.meet(inner, state).map_err(refused)?;
+        state.settle();
+        if self.heads[inner.number].is_none() {
+            // What an iteration does is known after the loop from the first walk on, so that what is unknown there has no gaps.
+            self.iteration(inner, &mut state.clone(), refused)?;
+        }
+        self.iteration(inner, state, refused)
+    }
+
+    /// Walks through a loop once, which begins with `state`. That becomes what holds after the loop.
+    fn iteration(
+        &mut self,
+        inner: &Loop,
+        state: &mut State,
+        refused: &dyn Fn(Fault) -> Refusal,
+    ) -> Result<(), Refusal> {
+        self.meet(inner, state.clone()).map_err(refused)?;
         if let Some(head) = &self.heads[inner.number] {
             state.clone_from(head);
         }
         self.block(inner.before, state)?;
         for (engine, lists) in &inner.due {
-            for fact in lists.iter().flat_map(|list| &self.code.needs[*list]) {
+            let lists = lists.iter().flat_map(|need| &self.code.needs[*need].lists);
+            for fact in lists.flat_map(|list| &self.code.lists[*list]) {
                 state.expect(*engine, *fact);
             }
         }
+        state.settle();
         let mut end = state.clone();
         self.block(inner.after, &mut end)?;
         end.age(&inner.aged);
-        self.meet(inner, &end).map_err(refused)
+        self.meet(inner, end).map_err(refused)
     }
 
     /// Adds what holds on a way to the head of a loop.
-    fn meet(&mut self, inner: &Loop, state: &State) -> Result<(), Fault> {
+    fn meet(&mut self, inner: &Loop, state: State) -> Result<(), Fault> {
         match &mut self.heads[inner.number] {
             Some(head) => self.has_changed |= head.join(state).map_err(Fault::Unbalanced)?,
             head => {
-                *head = Some(state.clone());
+                *head = Some(state);
                 self.has_changed = true;
             }
         }

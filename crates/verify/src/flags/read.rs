@@ -1,18 +1,18 @@
 //! Reads functions: part of what is trusted. What operations do, the reader of [orders](crate::orders) says; where that is, `async-locations`.
 
 mod facts;
-mod neighbors;
+mod needs;
 
 use super::check::{Fault, Refusal, check};
-use super::code::{Code, Flag, FlagKind, Instr, Loop};
-use super::values::{Source, is_branch, sources};
+use super::code::{Code, Flag, FlagKind, Instr, Loop, NeedId};
+use super::values::{Sources, is_branch};
 use crate::orders::Fence;
 use crate::orders::read::Reader as Effects;
 use async_dialects::completion::engine_name;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::{Block, Op, Region, Value, Walk};
 use async_mlir::names::scf;
-use facts::{Facts, Need, What};
+use facts::{Facts, Needed, What};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -53,7 +53,8 @@ pub fn verify<'c>(function: Op<'c>, machine: Machine) -> Result<(), Failure<'c>>
     };
     reader.block(block, None)?;
     reader.finish();
-    check(&reader.code, machine.kind).map_err(|refusal| reader.failure(function, refusal))
+    let is_needed = |need, fact| reader.facts.is_needed(need, fact, &reader.effects.places);
+    check(&reader.code, machine.kind, &is_needed).map_err(|refusal| reader.failure(function, refusal))
 }
 
 /// Returns true if `op` sets a flag or waits for one.
@@ -85,8 +86,7 @@ struct Reader<'a, 'c> {
     effects: Effects<'c, 'c>,
     facts: Facts<'c>,
     loops: FxHashMap<Op<'c>, usize>,
-    /// Where values are from that were looked for.
-    sources: FxHashMap<Value<'c>, Vec<Source<'c>>>,
+    sources: Sources<'c>,
 }
 
 impl<'a, 'c> Reader<'a, 'c> {
@@ -101,7 +101,7 @@ impl<'a, 'c> Reader<'a, 'c> {
             effects: Effects::of_any_block(),
             facts: Facts::default(),
             loops: FxHashMap::default(),
-            sources: FxHashMap::default(),
+            sources: Sources::default(),
         }
     }
 
@@ -133,9 +133,10 @@ impl<'a, 'c> Reader<'a, 'c> {
                 self.flag(id, op)?;
             } else if let Some(name) = engine_name(op) {
                 let engine = self.engine(name);
-                self.active[id].insert(engine);
                 self.operation(id, op, engine, around);
-            } else if op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_engine) {
+            } else if has_blocks(op)
+                || op.num_regions() > 0 && op.self_and_nested().into_iter().any(is_of_engine)
+            {
                 self.region_op(id, op, around)?;
             } else {
                 self.operation(id, op, NO_ENGINE, around);
@@ -156,13 +157,13 @@ impl<'a, 'c> Reader<'a, 'c> {
         let next = self.flags.len();
         let flag = *self.flags.entry((from, to, id)).or_insert(next);
         if flag == next {
-            let waited = self.facts.need(Need::Waits(flag));
+            let waited = self.facts.need(Needed::Waits(flag));
             self.code.flags.push(Flag { from, to, waited });
         }
         let (engine, instr) = if op.is(gpux::SET_FLAG) {
             (from, Instr::Set(flag))
         } else {
-            let over = self.facts.of(to, What::Wait(flag, block), None, op);
+            let over = self.facts.add(to, What::Wait(flag), None, op);
             (to, Instr::Wait(flag, over))
         };
         self.active[block].insert(engine);
@@ -184,25 +185,32 @@ impl<'a, 'c> Reader<'a, 'c> {
             .map(|access| (access.place, access.writes))
             .collect();
         for (place, writes) in accesses {
-            needs.push(self.facts.need(Need::Access(place, writes, around)));
+            needs.push(self.need_access(place, writes, around));
             let has_slot = self.effects.places[place].has_slot();
-            let what = What::Access(op, place, writes, has_slot);
-            does.push(self.facts.of(engine, what, around, op));
+            let what = What::Access(place, writes, has_slot);
+            does.push(self.facts.add(engine, what, around, op));
         }
         if step.does_anything() {
-            needs.push(self.facts.need(Need::Fences));
+            needs.push(self.facts.need(Needed::Fences));
         }
         if is_fence {
-            needs.push(self.facts.need(Need::All));
-            does.push(self.facts.of(engine, What::Fence(op), None, op));
+            needs.push(self.facts.need(Needed::All));
+            does.push(self.facts.add(engine, What::Fence, None, op));
         } else if step.does_anything() && step.accesses.is_empty() {
-            does.push(self.facts.of(engine, What::Other(op), None, op));
+            does.push(self.facts.add(engine, What::Other, None, op));
         }
         needs.extend(self.values_of(op));
         if engine != NO_ENGINE && op.num_results() > 0 {
-            does.push(self.facts.of(engine, What::Value(op), around, op));
+            does.push(self.facts.add(engine, What::Value(op), around, op));
         }
+        self.active[block].insert(engine);
         self.add(block, op, Instr::Run { engine, needs, does });
+    }
+
+    /// What an access to a place needs, in a loop. Only where its index is computed does that depend on the loop.
+    fn need_access(&mut self, place: usize, writes: bool, around: Option<usize>) -> NeedId {
+        let around = around.filter(|_| self.effects.places[place].has_slot());
+        self.facts.need(Needed::Access(place, writes, around))
     }
 
     /// What `op` needs of the values that it uses, also in its regions.
@@ -218,10 +226,10 @@ impl<'a, 'c> Reader<'a, 'c> {
 
     /// What is needed of `value`.
     fn value(&mut self, value: Value<'c>) -> Vec<usize> {
-        let found = self.sources.entry(value).or_insert_with(|| sources(value));
-        let needs = found.iter().map(|source| {
+        let needs = self.sources.of(value);
+        let needs = needs.iter().map(|source| {
             // Which loop is numbered how is known where all are.
-            self.facts.need(Need::Value(source.op, source.carried))
+            self.facts.need(Needed::Value(source.op, source.carried))
         });
         needs.collect()
     }
@@ -319,12 +327,17 @@ impl<'a, 'c> Reader<'a, 'c> {
     fn finish(&mut self) {
         self.code.engines = self.engines.len() + 1;
         self.code.loops = self.facts.num_loops();
-        self.code.facts = self.facts.engines();
-        self.code.needs = self.facts.needs(&self.effects.places, &self.loops);
-        let aged = self.facts.aged();
+        self.code.facts = self.facts.number();
+        (self.code.lists, self.code.needs) = self.facts.needs(&self.effects.places, &self.loops);
+        let mut aged = self.facts.aged();
         for instr in self.code.blocks.iter_mut().flatten() {
-            if let Instr::Loop(inner) = instr {
-                inner.aged.clone_from(&aged[inner.number]);
+            match instr {
+                Instr::Run { does, .. } => does
+                    .iter_mut()
+                    .for_each(|fact| *fact = self.facts.last_number(*fact)),
+                Instr::Wait(_, over) => *over = self.facts.last_number(*over),
+                Instr::Loop(inner) => inner.aged = std::mem::take(&mut aged[inner.number]),
+                Instr::Know { .. } | Instr::Set(_) | Instr::Branch(_) => {}
             }
         }
     }
@@ -354,4 +367,10 @@ impl<'a, 'c> Reader<'a, 'c> {
 /// Returns true if `op` runs on an engine, or is about a flag.
 fn is_of_engine(op: Op<'_>) -> bool {
     engine_name(op).is_some() || is_flag(op)
+}
+
+/// Returns true if it is known which way control takes through the regions of `op`, which have a block each.
+fn has_blocks(op: Op<'_>) -> bool {
+    let is_known = op.is(scf::FOR) || op.is(scf::WHILE) || is_branch(op);
+    is_known && op.regions().all(|region| region.blocks().len() <= 1)
 }

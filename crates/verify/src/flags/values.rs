@@ -3,7 +3,9 @@
 use async_dialects::completion::engine_name;
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{memref, scf};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Returns true if each region of `op` is executed at most once.
 pub(super) fn is_branch(op: Op<'_>) -> bool {
@@ -24,28 +26,127 @@ pub(super) struct Source<'c> {
     pub carried: Option<Op<'c>>,
 }
 
-/// The operations of engines that `value` is made by.
-pub(super) fn sources(value: Value<'_>) -> Vec<Source<'_>> {
-    let mut found = Vec::new();
-    let mut seen = FxHashSet::default();
-    let mut work = vec![(value, None)];
-    while let Some((value, carried)) = work.pop() {
-        if !seen.insert((value, carried)) {
-            continue;
+/// Finds sources, and keeps what it has found: each value is looked at once, and what arguments of blocks are made of once for all
+/// values that are made of the same ones.
+#[derive(Default)]
+pub(super) struct Sources<'c> {
+    parts: Vec<Part<'c>>,
+    numbers: FxHashMap<Part<'c>, usize>,
+    parts_of: FxHashMap<Value<'c>, Rc<[usize]>>,
+    /// By the parts, the operations that make what is made of them.
+    made: FxHashMap<Rc<[usize]>, Rc<[Source<'c>]>>,
+}
+
+/// What a value is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Part<'c> {
+    /// The operation of an engine.
+    Op(Op<'c>),
+    /// An argument of a block, or what is made of itself.
+    Value(Value<'c>),
+}
+
+impl<'c> Sources<'c> {
+    /// The operations of engines that `value` is made by.
+    pub fn of(&mut self, value: Value<'c>) -> Rc<[Source<'c>]> {
+        let parts = self.parts_of(value);
+        if let Some(known) = self.made.get(&parts) {
+            return Rc::clone(known);
         }
-        match value.definition() {
-            Definition::Result(op, _) if engine_name(op).is_some() => found.push(Source { op, carried }),
-            Definition::Result(op, index) => {
-                work.extend(made_of(op, index).into_iter().map(|value| (value, carried)));
+        let mut found = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut work: Vec<(usize, Option<Op>)> = parts.iter().map(|part| (*part, None)).collect();
+        while let Some((part, carried)) = work.pop() {
+            if !seen.insert((part, carried)) {
+                continue;
             }
-            Definition::Argument(block, index) => {
-                for (value, next) in handed_to(block, index) {
-                    work.push((value, outer(carried, next)));
+            match self.parts[part] {
+                Part::Op(op) => found.push(Source { op, carried }),
+                Part::Value(value) => {
+                    for (value, next) in made_by(value) {
+                        let carried = outer(carried, next);
+                        work.extend(self.parts_of(value).iter().map(|part| (*part, carried)));
+                    }
                 }
             }
         }
+        let found: Rc<[Source]> = found.into();
+        self.made.insert(parts, Rc::clone(&found));
+        found
     }
-    found
+
+    /// The numbers of what `value` is made of, in order.
+    fn parts_of(&mut self, value: Value<'c>) -> Rc<[usize]> {
+        let mut work = vec![value];
+        // Those whose parts are being looked for.
+        let mut open = FxHashSet::default();
+        while let Some(&value) = work.last() {
+            if self.parts_of.contains_key(&value) {
+                work.pop();
+                continue;
+            }
+            let made_by = match value.definition() {
+                Definition::Result(op, index) if engine_name(op).is_none() => made_of(op, index),
+                _ => Vec::new(),
+            };
+            if open.insert(value) {
+                let unknown = made_by.into_iter();
+                work.extend(
+                    unknown.filter(|value| !open.contains(value) && !self.parts_of.contains_key(value)),
+                );
+                continue;
+            }
+            let parts = self.unite(value, &made_by);
+            self.parts_of.insert(value, parts);
+            work.pop();
+        }
+        Rc::clone(&self.parts_of[&value])
+    }
+
+    /// What `value` is made of, where that is known of `made_by`, but for what is made of itself.
+    fn unite(&mut self, value: Value<'c>, made_by: &[Value<'c>]) -> Rc<[usize]> {
+        let own = match value.definition() {
+            Definition::Result(op, _) if engine_name(op).is_some() => Some(Part::Op(op)),
+            Definition::Argument(block, index) if !handed_to(block, index).is_empty() => {
+                Some(Part::Value(value))
+            }
+            _ => None,
+        };
+        let mut parts: Vec<Rc<[usize]>> = Vec::new();
+        parts.extend(own.map(|own| Rc::from([self.number(own)])));
+        for value in made_by {
+            let known = self.parts_of.get(value).cloned();
+            let known = known.unwrap_or_else(|| Rc::from([self.number(Part::Value(*value))]));
+            if !known.is_empty() && !parts.contains(&known) {
+                parts.push(known);
+            }
+        }
+        if let [one] = &parts[..] {
+            return Rc::clone(one);
+        }
+        let all: BTreeSet<usize> = parts.iter().flat_map(|parts| parts.iter().copied()).collect();
+        all.into_iter().collect()
+    }
+
+    fn number(&mut self, part: Part<'c>) -> usize {
+        let next = self.parts.len();
+        let number = *self.numbers.entry(part).or_insert(next);
+        if number == next {
+            self.parts.push(part);
+        }
+        number
+    }
+}
+
+/// What makes `value`, which no engine does, and if that is of an earlier iteration, of which loop.
+fn made_by(value: Value<'_>) -> Vec<(Value<'_>, Option<Op<'_>>)> {
+    match value.definition() {
+        Definition::Result(op, index) => made_of(op, index)
+            .into_iter()
+            .map(|value| (value, None))
+            .collect(),
+        Definition::Argument(block, index) => handed_to(block, index),
+    }
 }
 
 /// The outer one of two loops around an operation.

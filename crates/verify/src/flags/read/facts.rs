@@ -4,31 +4,33 @@
 //!
 //! An access at a computed index and a value are facts at several *levels*: of this iteration of all loops around, or of an earlier one of the
 //! loop at a depth, and of the same one of those around that.
+//!
+//! In the end, facts are numbered by engine and level, so that what an engine did since some time is few ranges.
 
-use super::super::code::FactId;
-use super::neighbors::Neighbors;
+use super::super::code::{Fact, FactId, Need, NeedId};
+use super::needs::Lists;
 use async_locations::places::Place;
 use async_mlir::ir::Op;
 use rustc_hash::FxHashMap;
 
 /// What an engine does.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What<'c> {
     /// An operation accesses a place, which it may write, and which an index may tell apart that is computed.
-    Access(Op<'c>, usize, bool, bool),
+    Access(usize, bool, bool),
     /// It makes the results of this operation.
     Value(Op<'c>),
     /// It executes an operation that accesses nothing, but that a fence orders.
-    Other(Op<'c>),
-    /// It executes this fence.
-    Fence(Op<'c>),
-    /// The last wait for a flag in a block is over.
-    Wait(usize, usize),
+    Other,
+    /// It executes a fence.
+    Fence,
+    /// A wait for this flag is over.
+    Wait(usize),
 }
 
 /// What something has to know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Need<'c> {
+pub(super) enum Needed<'c> {
     /// What conflicts with an access to a place, which may write, in a loop.
     Access(usize, bool, Option<usize>),
     /// What made the results of an operation, in an earlier iteration of a loop, if that is around it.
@@ -41,27 +43,14 @@ pub(super) enum Need<'c> {
     Waits(usize),
 }
 
-/// Numbers of facts, by what they are.
-#[derive(Default)]
-struct Index<'c> {
-    /// By place.
-    accesses: Vec<Vec<usize>>,
-    values: FxHashMap<Op<'c>, usize>,
-    fences: Vec<usize>,
-    /// All that fences order, without themselves.
-    others: Vec<usize>,
-    /// By flag.
-    waits: FxHashMap<usize, Vec<usize>>,
-}
-
-/// The levels of a fact, whose numbers follow each other.
-struct Levels<'c> {
+/// The levels of a fact, whose first numbers follow each other.
+pub(super) struct Levels<'c> {
     engine: usize,
-    what: What<'c>,
-    around: Option<usize>,
+    pub what: What<'c>,
+    pub around: Option<usize>,
     first: FactId,
-    number: usize,
-    /// The operation that does it; of a flag, the first one.
+    pub number: usize,
+    /// The operation that does it.
     op: Op<'c>,
 }
 
@@ -74,12 +63,15 @@ struct LoopInfo {
 /// All facts.
 #[derive(Default)]
 pub(super) struct Facts<'c> {
-    all: Vec<Levels<'c>>,
-    numbers: FxHashMap<(usize, What<'c>, Option<usize>), usize>,
+    pub all: Vec<Levels<'c>>,
     count: usize,
-    needs: Vec<Need<'c>>,
-    need_numbers: FxHashMap<Need<'c>, usize>,
+    pub needs: Vec<Needed<'c>>,
+    need_numbers: FxHashMap<Needed<'c>, NeedId>,
     loops: Vec<LoopInfo>,
+    /// By first number, the last one.
+    numbers: Vec<FactId>,
+    /// By last number, whose level of which facts it is.
+    by_number: Vec<(usize, usize)>,
 }
 
 impl<'c> Facts<'c> {
@@ -97,30 +89,24 @@ impl<'c> Facts<'c> {
         number.map_or(0, |number| self.loops[number].depth)
     }
 
-    /// The number of what `engine` does now, in a loop.
-    pub fn of(&mut self, engine: usize, what: What<'c>, around: Option<usize>, op: Op<'c>) -> FactId {
-        let has_levels = matches!(what, What::Access(_, _, _, true) | What::Value(_));
-        let around = around.filter(|_| has_levels);
-        let next = self.all.len();
-        let levels = *self.numbers.entry((engine, what, around)).or_insert(next);
-        if levels == next {
-            let number = self.depth(around) + 1;
-            self.all.push(Levels {
-                engine,
-                what,
-                around,
-                first: self.count,
-                number,
-                op,
-            });
-            self.count += number;
-        }
-        let levels = &self.all[levels];
-        levels.first + levels.number - 1
+    /// Adds what `engine` does at this place, in a loop. Returns its number.
+    pub fn add(&mut self, engine: usize, what: What<'c>, around: Option<usize>, op: Op<'c>) -> FactId {
+        let around = around.filter(|_| what.has_levels());
+        let number = self.depth(around) + 1;
+        self.all.push(Levels {
+            engine,
+            what,
+            around,
+            first: self.count,
+            number,
+            op,
+        });
+        self.count += number;
+        self.count - 1
     }
 
-    /// The number of a list of facts.
-    pub fn need(&mut self, need: Need<'c>) -> usize {
+    /// The number of what something needs to know.
+    pub fn need(&mut self, need: Needed<'c>) -> NeedId {
         let next = self.needs.len();
         let number = *self.need_numbers.entry(need).or_insert(next);
         if number == next {
@@ -129,108 +115,78 @@ impl<'c> Facts<'c> {
         number
     }
 
-    /// The engine of each fact.
-    pub fn engines(&self) -> Vec<usize> {
-        let engines = self.all.iter();
-        engines
-            .flat_map(|levels| std::iter::repeat_n(levels.engine, levels.number))
-            .collect()
-    }
-
-    /// The operation that does `fact`.
-    pub fn op(&self, fact: FactId) -> Op<'c> {
-        let after = self.all.partition_point(|levels| levels.first <= fact);
-        self.all[after - 1].op
-    }
-
-    /// The facts of each list.
-    pub fn needs(&self, places: &[Place<'c>], loops: &FxHashMap<Op<'c>, usize>) -> Vec<Vec<FactId>> {
-        let index = self.index(places.len());
-        let overlaps = Neighbors::of(places);
-        let lists = self.needs.iter().map(|need| match *need {
-            Need::Access(place, writes, around) => {
-                let others = overlaps.of_place(place).into_iter();
-                let accesses = others.flat_map(|other| &index.accesses[other]);
-                let needed = accesses.flat_map(|number| {
-                    let levels = &self.all[*number];
-                    self.needed_accesses((places[place], writes, around), levels, places)
-                });
-                needed.collect()
-            }
-            Need::Value(op, carried) => {
-                let levels = index.values.get(&op).map(|number| &self.all[*number]);
-                let carried = carried.and_then(|carried| loops.get(&carried)).copied();
-                let needed = levels.map(|levels| self.needed_values(carried, levels));
-                needed.into_iter().flatten().collect()
-            }
-            Need::Fences => self.all_levels(&index.fences).collect(),
-            Need::All => {
-                let accesses = index.accesses.iter().flat_map(|numbers| self.all_levels(numbers));
-                let others = self
-                    .all_levels(&index.fences)
-                    .chain(self.all_levels(&index.others));
-                others.chain(accesses).collect()
-            }
-            Need::Waits(flag) => {
-                let waits = index.waits.get(&flag).map_or(&[][..], Vec::as_slice);
-                self.all_levels(waits).collect()
-            }
-        });
-        lists.collect()
-    }
-
-    fn index(&self, places: usize) -> Index<'c> {
-        let mut index = Index {
-            accesses: vec![Vec::new(); places],
-            ..Index::default()
+    /// Gives facts their last numbers: those of an engine and a level are in a row.
+    pub fn number(&mut self) -> Vec<Fact> {
+        let all = self.all.iter().enumerate();
+        let levels = all.flat_map(|(fact, levels)| (0..levels.number).map(move |level| (fact, level)));
+        let first: Vec<(usize, usize)> = levels.collect();
+        let band = |(fact, level): (usize, usize)| {
+            let levels = &self.all[fact];
+            (levels.engine, levels.what.has_levels(), level)
         };
-        for (number, levels) in self.all.iter().enumerate() {
-            match levels.what {
-                What::Access(_, place, ..) => index.accesses[place].push(number),
-                What::Value(op) => {
-                    index.values.insert(op, number);
-                }
-                What::Other(_) => index.others.push(number),
-                What::Fence(_) => index.fences.push(number),
-                What::Wait(flag, _) => index.waits.entry(flag).or_default().push(number),
-            }
+        let mut order: Vec<FactId> = (0..first.len()).collect();
+        order.sort_by_key(|number| band(first[*number]));
+        let mut facts: Vec<Fact> = Vec::with_capacity(order.len());
+        self.numbers = vec![0; order.len()];
+        self.by_number = order.iter().map(|number| first[*number]).collect();
+        let mut bands = 0;
+        for (last, number) in order.into_iter().enumerate() {
+            self.numbers[number] = last;
+            let is_other = last > 0 && band(self.by_number[last - 1]) != band(self.by_number[last]);
+            bands += usize::from(is_other);
+            facts.push(Fact {
+                engine: band(self.by_number[last]).0,
+                band: bands,
+            });
         }
-        index
+        facts
     }
 
-    fn all_levels(&self, numbers: &[usize]) -> impl Iterator<Item = FactId> {
-        let levels = numbers.iter().map(|number| &self.all[*number]);
-        levels.flat_map(|levels| levels.first..levels.first + levels.number)
+    /// The last number of the fact that [`Self::add`] gave this one.
+    pub fn last_number(&self, first: FactId) -> FactId {
+        self.numbers[first]
     }
 
-    /// Those levels of an access that one in a loop conflicts with.
-    fn needed_accesses(
+    /// The last number of a level of a fact.
+    pub fn at_level(&self, fact: usize, level: usize) -> FactId {
+        self.numbers[self.all[fact].first + level]
+    }
+
+    /// The operation that does what has this last number.
+    pub fn op(&self, fact: FactId) -> Op<'c> {
+        self.all[self.by_number[fact].0].op
+    }
+
+    /// Lists of facts, and what of them each need is about.
+    pub fn needs(
         &self,
-        (place, writes, around): (Place<'c>, bool, Option<usize>),
-        levels: &Levels<'c>,
         places: &[Place<'c>],
-    ) -> std::ops::Range<FactId> {
-        let number = match levels.what {
-            // Those of an earlier iteration of a loop around both are at any index.
-            What::Access(_, other, other_writes, _) if writes || other_writes => {
-                if places[other].may_overlap(place, true) {
-                    levels.number
-                } else if places[other].may_overlap(place, false) {
-                    self.common_depth(around, levels.around).min(levels.number)
-                } else {
-                    0
-                }
-            }
-            _ => 0,
-        };
-        levels.first..levels.first + number
+        loops: &FxHashMap<Op<'c>, usize>,
+    ) -> (Vec<Vec<FactId>>, Vec<Need>) {
+        let mut lists = Lists::of(self, places);
+        let needs = self.needs.iter().map(|need| lists.need(*need, loops)).collect();
+        (lists.all, needs)
     }
 
-    /// Those levels of a value that are of an earlier iteration of a loop `carried`, if that is around it.
-    fn needed_values(&self, carried: Option<usize>, levels: &Levels<'c>) -> std::ops::Range<FactId> {
+    /// Returns true if a need, which is one of an access, is about a fact, an access to a place that may overlap in some iteration.
+    pub fn is_needed(&self, need: NeedId, fact: FactId, places: &[Place<'c>]) -> bool {
+        let (fact, level) = self.by_number[fact];
+        let levels = &self.all[fact];
+        let (Needed::Access(place, _, around), What::Access(other, ..)) = (self.needs[need], levels.what)
+        else {
+            return true;
+        };
+        let (place, other) = (places[place], places[other]);
+        // Those of an earlier iteration of a loop around both are at any index.
+        let is_older = || level < self.common_depth(around, levels.around);
+        other.may_overlap(place, true) || is_older() && other.may_overlap(place, false)
+    }
+
+    /// How many levels of a value are of an earlier iteration of a loop `carried`, if that is around it.
+    pub fn levels_of_value(&self, carried: Option<usize>, fact: usize) -> usize {
+        let levels = &self.all[fact];
         let carried = carried.filter(|carried| self.is_in(levels.around, *carried));
-        let number = carried.map_or(levels.number, |carried| self.loops[carried].depth);
-        levels.first..levels.first + number
+        carried.map_or(levels.number, |carried| self.loops[carried].depth)
     }
 
     /// Returns true if `inner` is loop `around`, or in it.
@@ -252,14 +208,23 @@ impl<'c> Facts<'c> {
     /// By loop, what facts become in its next iteration.
     pub fn aged(&self) -> Vec<Vec<(FactId, FactId)>> {
         let mut aged = vec![Vec::new(); self.loops.len()];
-        for levels in &self.all {
+        for (fact, levels) in self.all.iter().enumerate() {
             for number in self.chain(levels.around) {
                 let depth = self.loops[number].depth;
-                let old = levels.first + depth - 1;
-                let newer = old + 1..levels.first + levels.number;
-                aged[number].extend(newer.map(|new| (new, old)));
+                let old = self.at_level(fact, depth - 1);
+                let newer = (depth..levels.number).map(|level| (self.at_level(fact, level), old));
+                aged[number].extend(newer);
             }
         }
+        for pairs in &mut aged {
+            pairs.sort_unstable();
+        }
         aged
+    }
+}
+
+impl What<'_> {
+    fn has_levels(self) -> bool {
+        matches!(self, Self::Access(_, _, true) | Self::Value(_))
     }
 }
