@@ -2,9 +2,12 @@
 //! forward dataflow analysis of the accesses that have ended and that no barrier came after yet: those are
 //! *exposed*.
 
+mod awaited;
+
+use self::awaited::{Awaited, AwaitedId};
 use super::conflict_relation::ConflictRelation;
 use super::graph::{AccessId, Action, Kernel, RegionId, Step, StepId};
-use super::in_flight::{InFlight, follow_edge};
+use super::in_flight::{InFlight, follow_edge, meet};
 use super::last_conflicts::LastConflicts;
 use crate::ids::IndexVec;
 use async_overlap::{Conflict, Distance};
@@ -45,6 +48,10 @@ struct Exposed {
     warps: u32,
     /// The step where it began, where that matters: if some do, or could come to.
     issue: Option<StepId>,
+    /// What tells others that it has ended, if some know.
+    awaited: Option<AwaitedId>,
+    /// The step that it comes from, where warps meet.
+    via: Option<StepId>,
     /// The divergent region that it has ended in, until that is left. No barrier can come after it there, and so it does not stand for
     /// one that has ended before the region.
     region: Option<RegionId>,
@@ -83,6 +90,7 @@ struct Round<'b> {
     done: FxHashSet<usize>,
     generated: FxHashSet<StepId>,
     violations: Vec<UnseparatedConflict>,
+    awaited: Awaited,
 }
 
 impl<'k> Exposure<'k> {
@@ -157,6 +165,7 @@ impl<'k> Exposure<'k> {
         if self.kernel.steps[at].warps_meet {
             batch = reconverge(batch);
         }
+        batch = self.leave_region(at, batch);
         batch.retain(|exposed, (trail, _)| {
             let is_explained = |barrier: StepId| round.reasons.contains_key(&barrier);
             !exposed.passed.is_some_and(is_explained) && !round.done.contains(&round.trails[*trail].origin)
@@ -239,7 +248,9 @@ impl<'k> Exposure<'k> {
         if matches!(step.action, Action::Barrier) {
             batch.clear();
         }
-        batch = self.learn(at, batch);
+        if self.kernel.steps[at].action.changes_tokens() {
+            batch = self.learn(&mut round.awaited, at, batch);
+        }
         if let Action::BarrierOf(warps) = step.action {
             batch = self.order(&round.trails, warps, batch);
         }
@@ -249,12 +260,19 @@ impl<'k> Exposure<'k> {
                 Action::Access(accesses) => accesses.as_slice(),
                 _ => &[],
             };
-            let ended = self.in_flight.ends[at]
-                .iter()
-                .map(|flight| (flight.access, flight.distance, flight.warps, Some(flight.issue)));
-            let over = over.iter().map(|access| (*access, here, u32::MAX, Some(at)));
-            for (access, distance, warps, issue) in over.chain(ended) {
+            let ended = self.in_flight.ends[at].iter().map(|flight| {
+                (
+                    flight.access,
+                    flight.distance,
+                    flight.warps,
+                    flight.issue,
+                    Some(flight),
+                )
+            });
+            let over = over.iter().map(|access| (*access, here, u32::MAX, at, None));
+            for (access, distance, warps, issue, flight) in over.chain(ended) {
                 let class = self.relation.class(access);
+                let some_know = flight.filter(|_| warps != u32::MAX);
                 round.trails.push(Trail {
                     step: at,
                     access,
@@ -265,7 +283,9 @@ impl<'k> Exposure<'k> {
                     class,
                     distance,
                     warps,
-                    issue: issue.filter(|_| warps != u32::MAX || self.barriers_of_warps),
+                    issue: (some_know.is_some() || self.barriers_of_warps).then_some(issue),
+                    awaited: some_know.map(|flight| round.awaited.id(flight.awaited_by())),
+                    via: None,
                     region: step.divergent,
                     passed: None,
                 };
@@ -278,14 +298,17 @@ impl<'k> Exposure<'k> {
             }
             let next = round.pending.entry(edge.to).or_default();
             let matters = |exposed: &Exposed| self.last_conflicts.matters(exposed.class, edge.to);
-            let leaves_region = step.divergent != self.kernel.steps[edge.to].divergent;
+            let via = self.kernel.steps[edge.to].warps_meet.then_some(at);
             for (exposed, (trail, _)) in batch.iter().filter(|(exposed, _)| matters(exposed)) {
                 let Some(distance) = follow_edge(self.kernel, exposed.distance, edge.kind) else {
                     continue;
                 };
                 let exposed = Exposed {
                     distance,
-                    region: exposed.region.filter(|_| !leaves_region),
+                    awaited: exposed
+                        .awaited
+                        .map(|awaited| round.awaited.after_edge(awaited, &edge.bindings)),
+                    via,
                     ..*exposed
                 };
                 let known = next.entry(exposed).or_insert((*trail, Some(at)));
@@ -297,26 +320,40 @@ impl<'k> Exposure<'k> {
         }
     }
 
-    /// What is exposed after step `at`, whose warps know what they await there.
-    fn learn(&self, at: StepId, batch: Batch) -> Batch {
-        let known = &self.in_flight.known[at];
-        if known.is_empty() {
+    /// What is exposed in step `at`, which may be outside of the region that it has ended in.
+    fn leave_region(&self, at: StepId, batch: Batch) -> Batch {
+        let here = self.kernel.steps[at].divergent;
+        if !batch
+            .keys()
+            .any(|exposed| exposed.region.is_some_and(|region| Some(region) != here))
+        {
             return batch;
-        }
-        let mut by_issue: FxHashMap<(u32, StepId, Distance), u32> = FxHashMap::default();
-        for known in known {
-            let class = self.relation.class(known.access);
-            *by_issue.entry((class, known.issue, known.distance)).or_default() |= known.warps;
         }
         let mut left = Batch::default();
         for (exposed, trail) in batch {
-            let key = exposed
-                .issue
-                .map(|issue| (exposed.class, issue, exposed.distance));
-            let know = key.and_then(|key| by_issue.get(&key).copied()).unwrap_or(0);
-            let warps = exposed.warps & !know;
-            // Even if these are none: other warps pass by this step, and come together with those that learn.
-            let known = left.entry(Exposed { warps, ..exposed }).or_insert(trail);
+            let region = exposed.region.filter(|region| Some(*region) == here);
+            let known = left.entry(Exposed { region, ..exposed }).or_insert(trail);
+            *known = trail.max(*known);
+        }
+        left
+    }
+
+    /// What is exposed after step `at`, whose warps know what they await there.
+    fn learn(&self, awaited: &mut Awaited, at: StepId, batch: Batch) -> Batch {
+        if !batch.keys().any(|exposed| exposed.awaited.is_some()) {
+            return batch;
+        }
+        let mut left = Batch::default();
+        for (mut exposed, trail) in batch {
+            if let Some(id) = exposed.awaited {
+                let (next, is_told) = awaited.after_step(self.kernel, at, id);
+                exposed.awaited = Some(next);
+                // Even if none are left: other warps pass by this step, and come together with those that learn.
+                if is_told {
+                    exposed.warps &= !self.kernel.steps[at].warps.may;
+                }
+            }
+            let known = left.entry(exposed).or_insert(trail);
             *known = trail.max(*known);
         }
         left
@@ -362,16 +399,23 @@ impl<'k> Exposure<'k> {
 
 /// What is exposed where warps meet that took different paths: to those that have not learned on any of these that it has ended.
 fn reconverge(batch: Batch) -> Batch {
-    let mut merged: FxHashMap<Exposed, (u32, (usize, Option<StepId>))> = FxHashMap::default();
+    type Versions = (Vec<(Option<StepId>, u32)>, (usize, Option<StepId>));
+    let mut merged: FxHashMap<Exposed, Versions> = FxHashMap::default();
     for (exposed, trail) in batch {
-        let known = merged
-            .entry(Exposed { warps: 0, ..exposed })
-            .or_insert((exposed.warps, trail));
-        *known = (known.0 & exposed.warps, known.1.max(trail));
+        let key = Exposed {
+            warps: 0,
+            via: None,
+            ..exposed
+        };
+        let (versions, latest) = merged.entry(key).or_insert((Vec::new(), trail));
+        versions.push((exposed.via, exposed.warps));
+        *latest = trail.max(*latest);
     }
-    let left = merged.into_iter().filter(|(_, (warps, _))| *warps != 0);
-    left.map(|(exposed, (warps, trail))| (Exposed { warps, ..exposed }, trail))
-        .collect()
+    let left = merged.into_iter().flat_map(|(exposed, (versions, trail))| {
+        let warps = meet(&versions).into_iter().filter(|warps| *warps != 0);
+        warps.map(move |warps| (Exposed { warps, ..exposed }, trail))
+    });
+    left.collect()
 }
 
 /// Where an exposed access ended.
