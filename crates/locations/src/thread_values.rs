@@ -15,6 +15,7 @@ mod width;
 
 use self::arithmetic::with_constant;
 pub use self::loop_carried::IterArgs;
+use self::partially_known::count_of;
 use super::integers::Computation;
 use super::uniformity::{is_uniform, may_diverge};
 use super::warps::WARP_THREADS;
@@ -169,9 +170,22 @@ impl<'c> ThreadValues<'c> {
         computed
     }
 
-    /// A value of which nothing is known but that all threads have the same.
+    /// A value of which nothing is known but that all threads have the same, and perhaps that it is one of the first numbers from 0 on.
     fn opaque(&mut self, value: Value<'c>) -> Option<ThreadValue> {
-        is_uniform(value).then(|| ThreadValue::symbol(self.value_symbol(value)))
+        if !is_uniform(value) {
+            return None;
+        }
+        let mut symbol = self.value_symbol(value);
+        let modulus = value.defining_op().and_then(count_of);
+        if let (Symbol::Value(value, of), Some(modulus)) = (&symbol, modulus) {
+            symbol = Symbol::Remainder {
+                value: *value,
+                of: *of,
+                plus: 0,
+                modulus,
+            };
+        }
+        Some(ThreadValue::symbol(symbol))
     }
 
     fn value_symbol(&mut self, value: Value<'c>) -> Symbol {

@@ -5,7 +5,9 @@
 //! for the check.
 #![allow(missing_docs)]
 
+mod counted_kernels;
 mod kernel;
+mod random;
 
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::types::is_token;
@@ -352,4 +354,29 @@ fn what_the_pass_writes_is_accepted_and_with_a_change_refused_or_harmless() {
     assert!(tally.missed.is_empty(), "accepted:\n{}", tally.missed.join("\n"));
     assert!(tally.functions >= 300, "{}", tally.functions);
     assert!(tally.refused_changes >= 1000, "{}", tally.refused_changes);
+}
+
+/// Random kernels; `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
+#[test]
+fn random_kernels_are_accepted_and_with_a_change_refused_or_harmless() {
+    let tallies = counted_kernels::map(150, |context, seed, source| {
+        let mut tally = Tally::default();
+        let options = if seed % 4 == 0 { "weaken=false" } else { "" };
+        hold(context, &format!("seed {seed}"), source, options, &mut tally);
+        tally
+    });
+    let tally = tallies.into_iter().fold(Tally::default(), |mut sum, tally| {
+        sum += tally;
+        sum
+    });
+    println!(
+        "{} kernels, {} changes: {} refused, {} harmless, {} not judged",
+        tally.functions, tally.changes, tally.refused_changes, tally.harmless, tally.unjudged
+    );
+    assert!(tally.refused.is_empty(), "refused:\n{}", tally.refused.join("\n"));
+    assert!(tally.missed.is_empty(), "accepted:\n{}", tally.missed.join("\n"));
+    assert!(
+        tally.functions > 0 && tally.refused_changes > tally.changes / 4,
+        "too few"
+    );
 }

@@ -6,6 +6,7 @@
 //! The programs are the same in every run. `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
 #![allow(missing_docs)]
 
+mod counted_kernels;
 mod kernel;
 mod programs;
 mod race_free;
@@ -54,6 +55,26 @@ fn lifted_kernels_wait_for_no_more() {
     let Tally { held, lifted, clean } = lit::tally_sources(hold_source);
     println!("{held} kernels hold, {lifted} of them lifted, {clean} clean programs");
     assert!(lifted >= 250, "only {lifted} kernels are lifted");
+}
+
+/// The same of random kernels, with commits and waits anywhere.
+#[test]
+fn lifted_random_kernels_wait_for_no_more() {
+    let tallies = counted_kernels::map(200, |context, seed, source| {
+        let mut tally = Tally::default();
+        hold_source(context, &format!("seed {seed}\n{source}"), source, &mut tally);
+        tally
+    });
+    let tally = tallies.into_iter().fold(Tally::default(), |mut sum, tally| {
+        sum += tally;
+        sum
+    });
+    println!("{} kernels hold, {} of them lifted", tally.held, tally.lifted);
+    assert!(
+        tally.lifted > tally.held / 4,
+        "only {} kernels are lifted",
+        tally.lifted
+    );
 }
 
 /// Holds every kernel of a source against what becomes of it; nothing but what is left out by `corpus.rs` is left out here.

@@ -36,4 +36,29 @@ gpu.module @kernels {
     memref.store %r, %out[%t] : !row
     gpu.return
   }
+
+  // It hands on the token that it is given.
+  // CHECK-LABEL: gpu.func @hands_on
+  // CHECK: async.await
+  // CHECK-NEXT: gpu.barrier
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @hands_on(%in: !row, %out: !row, %n: index) workgroup(%s: !slots) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c1 = arith.constant 1 : index
+    %c63 = arith.constant 63 : index
+    %t = gpu.thread_id x
+    %mirrored = arith.subi %c63, %t : index
+    %copy = gpux.copy async %in[%t], %s[%c1, %t], 1 : !row to !slots
+    %same = scf.for %k = %n to %n step %c1 iter_args(%x = %copy) -> (!t) {
+      scf.yield %x : !t
+    }
+    async.await %same
+    %r = memref.load %s[%c1, %mirrored] : !slots
+    memref.store %r, %out[%t] : !row
+    async.await %copy
+    %q = memref.load %s[%c1, %mirrored] : !slots
+    memref.store %q, %out[%mirrored] : !row
+    gpu.return
+  }
 }

@@ -13,6 +13,7 @@
 !Matrix = memref<8x8xf16, #gpu.address_space<workgroup>>
 !Source = memref<64xf32>
 !Copy = memref<4xf32, #gpu.address_space<workgroup>>
+!Bytes = memref<22xi8, #gpu.address_space<workgroup>>
 !Stated = memref<2xi8, #gpu.address_space<workgroup>>
 
 // CHECK: remark: packs 7 buffers of 2202 bytes into 2208 bytes of static workgroup memory
@@ -30,6 +31,7 @@
 //
 // IR: memref.global "private" @__wg_kernel : memref<2208xi8, #gpu.address_space<workgroup>> = uninitialized {alignment = 1024 : i64}
 // IR: memref.global "private" @__wg_small_tiles : memref<192xi8, #gpu.address_space<workgroup>> = uninitialized {alignment = 128 : i64}
+// IR: memref.global "private" @__wg_bytes : memref<54xi8, #gpu.address_space<workgroup>> = uninitialized {alignment = 16 : i64}
 gpu.module @kernels {
   gpu.func @kernel(%swizzled: !Swizzled, %plain: !Plain, %src: !Source, %n: i32, %b: i8)
       workgroup(%flag: !Flag, %a: !Tile, %c: !Tile, %m: !Matrix, %d: !Copy, %e: !Flag, %f: !Stated {llvm.align = 32 : i64}) kernel {
@@ -50,6 +52,22 @@ gpu.module @kernels {
     %t0 = gpux.tma_load async %plain[%c0, %c0], %a : !Small, !SmallTile
     %t1 = gpux.tma_load async %plain[%c0, %c0], %c : !Small, !SmallTile
     async.await %t0, %t1
+    gpu.return
+  }
+
+  // Bytes that are used as numbers are aligned as these.
+  gpu.func @bytes(%out: memref<4xf32>) workgroup(%a: !Bytes, %c: !Bytes) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %t = gpu.thread_id x
+    %zero = arith.constant 0.0 : f32
+    %first = memref.view %a[%c0][] : !Bytes to !Copy
+    %second = memref.view %c[%c0][] : !Bytes to !Copy
+    memref.store %zero, %first[%t] : !Copy
+    memref.store %zero, %second[%t] : !Copy
+    %x = memref.load %first[%t] : !Copy
+    %y = memref.load %second[%t] : !Copy
+    %sum = arith.addf %x, %y : f32
+    memref.store %sum, %out[%t] : memref<4xf32>
     gpu.return
   }
 }

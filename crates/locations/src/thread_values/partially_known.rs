@@ -71,7 +71,7 @@ impl<'c> ThreadValues<'c> {
 }
 
 /// How many numbers `op` may compute, from 0 on.
-fn count_of(op: Op<'_>) -> Option<i64> {
+pub(super) fn count_of(op: Op<'_>) -> Option<i64> {
     let by = |i: usize| op.operand(i).as_constant_int().filter(|by| *by > 0);
     match op.name() {
         arith::REMUI | index::REMU => by(1),

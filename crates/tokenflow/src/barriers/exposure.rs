@@ -2,9 +2,14 @@
 //! forward dataflow analysis of the accesses that have ended and that no barrier came after yet: those are
 //! *exposed*.
 
+mod awaited;
+mod batch;
+
+use self::awaited::{Awaited, AwaitedId};
+use self::batch::{Batch, Passage};
 use super::conflict_relation::ConflictRelation;
-use super::graph::{AccessId, Action, Kernel, RegionId, Step, StepId};
-use super::in_flight::{InFlight, follow_edge};
+use super::graph::{AccessId, Action, BufferId, EdgeKind, Kernel, RegionId, Step, StepId};
+use super::in_flight::{InFlight, follow_edge, meet};
 use super::last_conflicts::LastConflicts;
 use crate::ids::IndexVec;
 use async_overlap::{Conflict, Distance};
@@ -30,6 +35,8 @@ pub(super) struct Exposure<'k> {
     last_conflicts: LastConflicts,
     /// True if some warps have barriers of their own.
     barriers_of_warps: bool,
+    /// True if some warps may know that an access has ended, and others not.
+    some_know: bool,
     num_predecessors: IndexVec<StepId, u32>,
     /// The step before each, where there is but one.
     predecessor: IndexVec<StepId, Option<StepId>>,
@@ -40,11 +47,16 @@ pub(super) struct Exposure<'k> {
 struct Exposed {
     /// Accesses of one class are taken for one.
     class: u32,
+    buffer: BufferId,
     distance: Distance,
     /// The warps that it is not ordered with, as bits: those that don't know that it has ended.
     warps: u32,
     /// The step where it began, where that matters: if some do, or could come to.
     issue: Option<StepId>,
+    /// What tells others that it has ended, if some know.
+    awaited: Option<AwaitedId>,
+    /// The step that it comes from, where warps meet.
+    via: Option<StepId>,
     /// The divergent region that it has ended in, until that is left. No barrier can come after it there, and so it does not stand for
     /// one that has ended before the region.
     region: Option<RegionId>,
@@ -63,9 +75,6 @@ struct Trail {
     before: Option<(usize, StepId)>,
 }
 
-/// What is exposed before a step: where each has come by, and the step before.
-type Batch = FxHashMap<Exposed, (usize, Option<StepId>)>;
-
 /// The state of one round.
 #[derive(Default)]
 struct Round<'b> {
@@ -83,6 +92,15 @@ struct Round<'b> {
     done: FxHashSet<usize>,
     generated: FxHashSet<StepId>,
     violations: Vec<UnseparatedConflict>,
+    awaited: Awaited,
+}
+
+impl Round<'_> {
+    /// Returns true if nothing more is asked of what is exposed.
+    fn is_done(&self, exposed: &Exposed, trail: usize) -> bool {
+        let is_explained = |barrier: StepId| self.reasons.contains_key(&barrier);
+        exposed.passed.is_some_and(is_explained) || self.done.contains(&self.trails[trail].origin)
+    }
 }
 
 impl<'k> Exposure<'k> {
@@ -94,6 +112,11 @@ impl<'k> Exposure<'k> {
             relation,
             in_flight,
             barriers_of_warps: kernel.steps.iter().any(is_of_warps),
+            some_know: in_flight
+                .ends
+                .iter()
+                .flatten()
+                .any(|flight| flight.warps != u32::MAX),
             last_conflicts: LastConflicts::new(kernel, relation),
             num_predecessors,
             predecessor,
@@ -157,11 +180,9 @@ impl<'k> Exposure<'k> {
         if self.kernel.steps[at].warps_meet {
             batch = reconverge(batch);
         }
-        batch.retain(|exposed, (trail, _)| {
-            let is_explained = |barrier: StepId| round.reasons.contains_key(&barrier);
-            !exposed.passed.is_some_and(is_explained) && !round.done.contains(&round.trails[*trail].origin)
-        });
+        batch = self.leave_region(at, batch);
         if self.num_predecessors[at] > 1 {
+            batch.retain(|exposed, (trail, _)| !round.is_done(exposed, *trail));
             let seen = round.seen.entry(at).or_default();
             batch.retain(|exposed, _| seen.insert(*exposed));
             for (trail, via) in batch.values_mut() {
@@ -185,15 +206,17 @@ impl<'k> Exposure<'k> {
         for access in self.kernel.steps[at].action.starts() {
             // What no barrier could come between here may be separated from what comes later.
             let mut inseparable: FxHashSet<Exposed> = FxHashSet::default();
+            let buffer = self.kernel.accesses[access].footprint.buffer;
             loop {
                 let conflicts = |exposed: &Exposed, trail: usize| {
                     let first = round.trails[trail].access;
                     exposed.warps & here != 0
+                        && !round.is_done(exposed, trail)
                         && !inseparable.contains(exposed)
                         && self.relation.conflict(first, access, exposed.distance) != Conflict::None
                 };
                 let found = batch
-                    .iter()
+                    .of(buffer)
                     .filter(|(exposed, (trail, _))| conflicts(exposed, *trail));
                 // The one that was exposed last is separated by the fewest places.
                 let latest = |(_, (trail, _)): &(_, &(usize, _))| (round.trails[*trail].origin, *trail);
@@ -206,6 +229,14 @@ impl<'k> Exposure<'k> {
                     continue;
                 }
                 batch.remove(&exposed);
+                let others = batch
+                    .of(buffer)
+                    .filter(|(exposed, (trail, _))| conflicts(exposed, *trail));
+                let is_found = exposed.passed.is_none() && self.kernel.steps[at].divergent.is_none();
+                let others: Vec<usize> = others
+                    .take_while(|_| is_found)
+                    .map(|(_, (trail, _))| round.trails[*trail].origin)
+                    .collect();
                 let origin = origin(&round.trails, trail);
                 let violation = UnseparatedConflict {
                     from: (origin.step, origin.access),
@@ -213,17 +244,12 @@ impl<'k> Exposure<'k> {
                     places,
                 };
                 if let Some(barrier) = exposed.passed {
-                    batch.retain(|other, _| other.passed != Some(barrier));
                     round.reasons.entry(barrier).or_insert(violation);
                     continue;
                 }
                 round.violations.push(violation);
-                if self.kernel.steps[at].divergent.is_none() {
-                    let others = batch
-                        .iter()
-                        .filter(|(exposed, (trail, _))| conflicts(exposed, *trail));
-                    let done = others.map(|(_, (trail, _))| round.trails[*trail].origin);
-                    round.done.extend(done);
+                if is_found {
+                    round.done.extend(others);
                     round.done.insert(round.trails[trail].origin);
                     round.found.insert(at);
                     batch.clear();
@@ -239,7 +265,9 @@ impl<'k> Exposure<'k> {
         if matches!(step.action, Action::Barrier) {
             batch.clear();
         }
-        batch = self.learn(at, batch);
+        if self.some_know && self.kernel.steps[at].action.changes_tokens() {
+            batch = self.learn(&mut round.awaited, at, batch);
+        }
         if let Action::BarrierOf(warps) = step.action {
             batch = self.order(&round.trails, warps, batch);
         }
@@ -249,12 +277,19 @@ impl<'k> Exposure<'k> {
                 Action::Access(accesses) => accesses.as_slice(),
                 _ => &[],
             };
-            let ended = self.in_flight.ends[at]
-                .iter()
-                .map(|flight| (flight.access, flight.distance, flight.warps, Some(flight.issue)));
-            let over = over.iter().map(|access| (*access, here, u32::MAX, Some(at)));
-            for (access, distance, warps, issue) in over.chain(ended) {
+            let ended = self.in_flight.ends[at].iter().map(|flight| {
+                (
+                    flight.access,
+                    flight.distance,
+                    flight.warps,
+                    flight.issue,
+                    Some(flight),
+                )
+            });
+            let over = over.iter().map(|access| (*access, here, u32::MAX, at, None));
+            for (access, distance, warps, issue, flight) in over.chain(ended) {
                 let class = self.relation.class(access);
+                let some_know = flight.filter(|_| warps != u32::MAX);
                 round.trails.push(Trail {
                     step: at,
                     access,
@@ -263,14 +298,28 @@ impl<'k> Exposure<'k> {
                 });
                 let exposed = Exposed {
                     class,
+                    buffer: self.kernel.accesses[access].footprint.buffer,
                     distance,
                     warps,
-                    issue: issue.filter(|_| warps != u32::MAX || self.barriers_of_warps),
+                    issue: (some_know.is_some() || self.barriers_of_warps).then_some(issue),
+                    awaited: some_know.map(|flight| round.awaited.id(flight.awaited_by())),
+                    via: None,
                     region: step.divergent,
                     passed: None,
                 };
                 batch.insert(exposed, (round.trails.len() - 1, None));
             }
+        }
+        if let Some(next) = self.goes_on(at) {
+            let pending = round.pending.entry(next).or_default();
+            if pending.is_empty() {
+                *pending = batch;
+            } else {
+                batch
+                    .into_iter()
+                    .for_each(|(exposed, passage)| pending.add(exposed, passage, later(&round.trails)));
+            }
+            return;
         }
         for edge in &step.edges {
             if batch.is_empty() {
@@ -278,46 +327,53 @@ impl<'k> Exposure<'k> {
             }
             let next = round.pending.entry(edge.to).or_default();
             let matters = |exposed: &Exposed| self.last_conflicts.matters(exposed.class, edge.to);
-            let leaves_region = step.divergent != self.kernel.steps[edge.to].divergent;
+            let via = self.kernel.steps[edge.to].warps_meet.then_some(at);
             for (exposed, (trail, _)) in batch.iter().filter(|(exposed, _)| matters(exposed)) {
                 let Some(distance) = follow_edge(self.kernel, exposed.distance, edge.kind) else {
                     continue;
                 };
                 let exposed = Exposed {
                     distance,
-                    region: exposed.region.filter(|_| !leaves_region),
+                    awaited: exposed
+                        .awaited
+                        .map(|awaited| round.awaited.after_edge(awaited, &edge.bindings)),
+                    via,
                     ..*exposed
                 };
-                let known = next.entry(exposed).or_insert((*trail, Some(at)));
-                let latest = |trail: usize| (round.trails[trail].origin, trail);
-                if latest(known.0) < latest(*trail) {
-                    *known = (*trail, Some(at));
-                }
+                next.add(exposed, (*trail, Some(at)), later(&round.trails));
             }
         }
     }
 
-    /// What is exposed after step `at`, whose warps know what they await there.
-    fn learn(&self, at: StepId, batch: Batch) -> Batch {
-        let known = &self.in_flight.known[at];
-        if known.is_empty() {
+    /// What is exposed in step `at`, which may be outside of the region that it has ended in.
+    fn leave_region(&self, at: StepId, batch: Batch) -> Batch {
+        let here = self.kernel.steps[at].divergent;
+        let stays = |before: StepId| self.kernel.steps[before].divergent == here;
+        let only = self.predecessor[at].filter(|_| self.num_predecessors[at] == 1);
+        if only.is_some_and(stays) {
             return batch;
-        }
-        let mut by_issue: FxHashMap<(u32, StepId, Distance), u32> = FxHashMap::default();
-        for known in known {
-            let class = self.relation.class(known.access);
-            *by_issue.entry((class, known.issue, known.distance)).or_default() |= known.warps;
         }
         let mut left = Batch::default();
         for (exposed, trail) in batch {
-            let key = exposed
-                .issue
-                .map(|issue| (exposed.class, issue, exposed.distance));
-            let know = key.and_then(|key| by_issue.get(&key).copied()).unwrap_or(0);
-            let warps = exposed.warps & !know;
-            // Even if these are none: other warps pass by this step, and come together with those that learn.
-            let known = left.entry(Exposed { warps, ..exposed }).or_insert(trail);
-            *known = trail.max(*known);
+            let region = exposed.region.filter(|region| Some(*region) == here);
+            left.add_latest(Exposed { region, ..exposed }, trail);
+        }
+        left
+    }
+
+    /// What is exposed after step `at`, whose warps know what they await there.
+    fn learn(&self, awaited: &mut Awaited, at: StepId, batch: Batch) -> Batch {
+        let mut left = Batch::default();
+        for (mut exposed, trail) in batch {
+            if let Some(id) = exposed.awaited {
+                let (next, is_told) = awaited.after_step(self.kernel, at, id);
+                exposed.awaited = Some(next);
+                // Even if none are left: other warps pass by this step, and come together with those that learn.
+                if is_told {
+                    exposed.warps &= !self.kernel.steps[at].warps.may;
+                }
+            }
+            left.add_latest(exposed, trail);
         }
         left
     }
@@ -330,10 +386,19 @@ impl<'k> Exposure<'k> {
             let ordered = if by & !warps == 0 { warps } else { 0 };
             // Even if nothing is left: other warps pass by.
             let warps = exposed.warps & !ordered;
-            let known = left.entry(Exposed { warps, ..exposed }).or_insert(trail);
-            *known = trail.max(*known);
+            left.add_latest(Exposed { warps, ..exposed }, trail);
         }
         left
+    }
+
+    /// The one step after `at`, if all that is exposed goes on there as it is.
+    fn goes_on(&self, at: StepId) -> Option<StepId> {
+        let [edge] = self.kernel.steps[at].edges.as_slice() else {
+            return None;
+        };
+        let is_plain = edge.kind == EdgeKind::Plain && edge.bindings.is_empty();
+        (is_plain && self.num_predecessors[edge.to] == 1 && !self.kernel.steps[edge.to].warps_meet)
+            .then_some(edge.to)
     }
 
     /// The places for barriers on the path to the start of step `to`.
@@ -362,16 +427,29 @@ impl<'k> Exposure<'k> {
 
 /// What is exposed where warps meet that took different paths: to those that have not learned on any of these that it has ended.
 fn reconverge(batch: Batch) -> Batch {
-    let mut merged: FxHashMap<Exposed, (u32, (usize, Option<StepId>))> = FxHashMap::default();
+    type Versions = (Vec<(Option<StepId>, u32)>, Passage);
+    let mut merged: FxHashMap<Exposed, Versions> = FxHashMap::default();
     for (exposed, trail) in batch {
-        let known = merged
-            .entry(Exposed { warps: 0, ..exposed })
-            .or_insert((exposed.warps, trail));
-        *known = (known.0 & exposed.warps, known.1.max(trail));
+        let key = Exposed {
+            warps: 0,
+            via: None,
+            ..exposed
+        };
+        let (versions, latest) = merged.entry(key).or_insert((Vec::new(), trail));
+        versions.push((exposed.via, exposed.warps));
+        *latest = trail.max(*latest);
     }
-    let left = merged.into_iter().filter(|(_, (warps, _))| *warps != 0);
-    left.map(|(exposed, (warps, trail))| (Exposed { warps, ..exposed }, trail))
-        .collect()
+    let left = merged.into_iter().flat_map(|(exposed, (versions, trail))| {
+        let warps = meet(&versions).into_iter().filter(|warps| *warps != 0);
+        warps.map(move |warps| (Exposed { warps, ..exposed }, trail))
+    });
+    left.collect()
+}
+
+/// Returns true if the first of two has ended later, or has come by later.
+fn later(trails: &[Trail]) -> impl Fn(Passage, Passage) -> bool {
+    let latest = |(trail, _): Passage| (trails[trail].origin, trail);
+    move |new, known| latest(known) < latest(new)
 }
 
 /// Where an exposed access ended.

@@ -171,6 +171,14 @@ impl Action {
         matches!(self, Self::Await(_) | Self::AwaitGroup(..) | Self::Wait { .. })
     }
 
+    /// Returns true if it may complete asynchronous accesses, or change which tokens stand for them.
+    pub(super) fn changes_tokens(&self) -> bool {
+        !matches!(
+            self,
+            Self::None | Self::Barrier | Self::BarrierOf(_) | Self::Access(_)
+        )
+    }
+
     /// The accesses that begin and have to be ordered with what came before.
     pub(super) fn starts(&self) -> impl Iterator<Item = AccessId> {
         let (accesses, issues): (&[AccessId], &[Issue]) = match self {

@@ -5,6 +5,7 @@
 
 mod states;
 
+pub(super) use self::states::meet;
 use self::states::{Seen, reconverge};
 use super::conflict_relation::ConflictRelation;
 use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, LoopId, Step, StepId};
@@ -36,6 +37,8 @@ pub(super) struct InFlightAccess {
     /// The warps that have it in flight, as bits: those that began it, or, if that were all, those that have not awaited it yet. Once it
     /// has ended, those that don't know.
     pub warps: u32,
+    /// The step that it comes from, where warps meet.
+    via: Option<StepId>,
     /// The conditions that it takes to come here.
     taken: Taken,
 }
@@ -53,23 +56,10 @@ pub struct Race {
     pub conditional: bool,
 }
 
-/// Warps that know that an access has ended that all threads began together, since they have awaited it.
-#[derive(Clone, Copy)]
-pub(super) struct KnownCompletion {
-    pub access: AccessId,
-    /// The step where it began, and how far it is from there.
-    pub issue: StepId,
-    pub distance: Distance,
-    /// The warps, as bits.
-    pub warps: u32,
-}
-
 /// Where asynchronous accesses end, and what races with them.
 pub(super) struct InFlight {
     /// For each step, the accesses that it completes.
     pub ends: IndexVec<StepId, Vec<InFlightAccess>>,
-    /// For each step, what all threads of some warps await there.
-    pub known: IndexVec<StepId, Vec<KnownCompletion>>,
     /// The conflicts with what is in flight.
     pub races: FxHashSet<Race>,
 }
@@ -90,12 +80,14 @@ pub(super) fn track(kernel: &Kernel, relation: &ConflictRelation, counting: bool
         issued: FxHashSet::default(),
         out: InFlight {
             ends: IndexVec::filled(Vec::new(), kernel.steps.len()),
-            known: IndexVec::filled(Vec::new(), kernel.steps.len()),
             races: FxHashSet::default(),
         },
     };
     tracker.run()
 }
+
+/// An access that has ended at a step: where it began, how far that is, who does not know, and its tokens.
+type Ended = (StepId, AccessId, StepId, Distance, u32, Option<Vec<Token>>);
 
 /// The state of the search.
 struct Tracker<'k> {
@@ -107,7 +99,7 @@ struct Tracker<'k> {
     pending: BTreeMap<StepId, FxHashSet<InFlightAccess>>,
     /// What has come to steps where paths meet.
     seen: FxHashMap<StepId, Seen>,
-    ended: FxHashSet<(StepId, AccessId, StepId, Distance, u32)>,
+    ended: FxHashSet<Ended>,
     issued: FxHashSet<StepId>,
     out: InFlight,
 }
@@ -163,7 +155,7 @@ impl Tracker<'_> {
             let outcome = advance(self.kernel, at, &mut flight);
             let in_flight = flight.warps;
             if outcome != Outcome::GoesOn {
-                self.end(at, &mut flight, outcome);
+                self.end(at, &mut flight);
             }
             // Others still have it in flight.
             if outcome == Outcome::IsOver && flight.block_wide && step.warps.whole {
@@ -187,23 +179,24 @@ impl Tracker<'_> {
     }
 
     /// Notes that `flight` may be over at step `at`, and which warps don't know that then.
-    fn end(&mut self, at: StepId, flight: &mut InFlightAccess, outcome: Outcome) {
+    fn end(&mut self, at: StepId, flight: &mut InFlightAccess) {
         let warps = self.kernel.steps[at].warps;
         // Who awaits what all threads have begun together, sees it. Of what is each thread's own, nobody else knows.
         if flight.block_wide && warps.whole {
             flight.warps &= !warps.may;
-            if outcome == Outcome::IsOver {
-                self.out.known[at].push(KnownCompletion {
-                    access: flight.access,
-                    issue: flight.issue,
-                    distance: flight.distance,
-                    warps: warps.may,
-                });
-            }
         } else {
             flight.warps = u32::MAX;
         }
-        let key = (at, flight.access, flight.issue, flight.distance, flight.warps);
+        // Of what some know, it matters which awaits tell others.
+        let tokens = (flight.warps != u32::MAX).then(|| flight.tokens.clone());
+        let key = (
+            at,
+            flight.access,
+            flight.issue,
+            flight.distance,
+            flight.warps,
+            tokens,
+        );
         if flight.warps != 0 && warps.may != 0 && self.ended.insert(key) {
             self.out.ends[at].push(flight.clone());
         }
@@ -218,6 +211,7 @@ impl Tracker<'_> {
                     next.taken = conditions.follow(next.taken, at, edge, next.distance);
                 }
                 next.distance = follow_edge(self.kernel, next.distance, edge.kind)?;
+                next.via = self.kernel.steps[edge.to].warps_meet.then_some(at);
                 bind(&mut next.tokens, &edge.bindings);
                 // What all have begun takes all paths; what some have, theirs.
                 if !next.block_wide {
@@ -238,12 +232,11 @@ fn changes_nothing(kernel: &Kernel, at: StepId) -> Option<StepId> {
     let Step { action, edges, .. } = &kernel.steps[at];
     let [edge] = edges.as_slice() else { return None };
     let same_warps = kernel.steps[at].warps.may & !kernel.steps[edge.to].warps.may == 0;
-    let goes_on = edge.kind == EdgeKind::Plain && edge.bindings.is_empty() && same_warps;
-    let changes = !matches!(
-        action,
-        Action::None | Action::Barrier | Action::BarrierOf(_) | Action::Access(_)
-    );
-    (goes_on && !changes).then_some(edge.to)
+    let goes_on = edge.kind == EdgeKind::Plain
+        && edge.bindings.is_empty()
+        && same_warps
+        && !kernel.steps[edge.to].warps_meet;
+    (goes_on && !action.changes_tokens()).then_some(edge.to)
 }
 
 /// An access that begins in step `at`.
@@ -261,6 +254,7 @@ fn begin(kernel: &Kernel, at: StepId, issue: &Issue) -> InFlightAccess {
         lost: false,
         block_wide: issue.block_wide,
         warps: kernel.steps[at].warps.may,
+        via: None,
         taken: Taken::default(),
     }
 }
@@ -316,14 +310,14 @@ pub(super) fn trips_until_left(kernel: &Kernel, distance: Distance, left: LoopId
 
 /// What a step does to an access in flight.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+pub(super) enum Outcome {
     GoesOn,
     MayBeOver,
     IsOver,
 }
 
 /// Applies a step to what is in flight before it.
-fn advance(kernel: &Kernel, at: StepId, flight: &mut InFlightAccess) -> Outcome {
+pub(super) fn advance(kernel: &Kernel, at: StepId, flight: &mut InFlightAccess) -> Outcome {
     match &kernel.steps[at].action {
         Action::Await(tokens) | Action::AwaitGroup(_, tokens)
             if tokens.iter().any(|token| flight.tokens.contains(token)) =>
@@ -391,6 +385,26 @@ fn add_races(
                 conditional: flight.taken.is_conditional(),
             });
         }
+    }
+}
+
+impl InFlightAccess {
+    /// What its awaits depend on, and nothing else: the same for each that these tell of alike.
+    pub fn awaited_by(&self) -> Self {
+        Self {
+            distance: Distance::none(0),
+            may_be_over: false,
+            warps: 0,
+            via: None,
+            taken: Taken::default(),
+            ..self.clone()
+        }
+    }
+
+    /// The same after an edge that hands over tokens.
+    pub fn bound(mut self, bindings: &[(Token, Token)]) -> Self {
+        bind(&mut self.tokens, bindings);
+        self
     }
 }
 

@@ -1,9 +1,11 @@
 //! What operations need addresses in workgroup memory to be aligned to.
 
 use async_dialects::completion::{Completion, GroupEffect};
-use async_mlir::ir::Op;
+use async_locations::buffer_parts::element_bytes;
+use async_mlir::ir::{Op, Value};
 use async_mlir::names::{attr, gpu, nvgpu};
 use async_mlir::nvgpu::tensor_map;
+use async_mlir::types::memref_shape;
 
 /// The largest unit of a copy (PTX ISA, `cp.async`, `cp.async.bulk`), and a row of `ldmatrix`.
 pub(super) const COPY: u64 = 16;
@@ -28,6 +30,14 @@ pub(super) fn needed_by(op: Op<'_>) -> u64 {
         _ => 1,
     };
     needed.max(stated.unwrap_or(1))
+}
+
+/// What accesses to the elements of `memref` need its memory to be aligned to: it may be a view of bytes.
+pub(super) fn needed_by_elements(memref: Value<'_>) -> u64 {
+    let element = memref_shape(memref.ty()).and_then(|shape| element_bytes(shape.element));
+    element
+        .filter(|bytes| *bytes > 0)
+        .map_or(1, |bytes| 1 << bytes.trailing_zeros())
 }
 
 /// What a view that was at `first` of memory that is aligned by itself needs, if its uses need `needed`: where it was less aligned than that,

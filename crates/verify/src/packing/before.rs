@@ -1,6 +1,6 @@
 //! Notes what the buffers of a function are, and what it does to them, before they are moved: part of what is trusted.
 
-use super::alignment::{needed_at, needed_by};
+use super::alignment::{needed_at, needed_by, needed_by_elements};
 use super::code::BufferId;
 use super::read::{Reading, read};
 use async_locations::buffer_parts::{ByteView, bytes_of, element_bytes, parts};
@@ -119,9 +119,11 @@ impl<'c> Before<'c> {
             .collect();
         for noted in &kept {
             let needed = needed_by(noted.op);
-            for root in noted.op.operands().filter_map(|operand| views.buffer(operand)) {
-                let root = &mut all.roots[root];
-                root.alignment = root.alignment.max(needed);
+            for operand in noted.op.operands() {
+                if let Some(root) = views.buffer(operand) {
+                    let root = &mut all.roots[root];
+                    root.alignment = root.alignment.max(needed).max(needed_by_elements(operand));
+                }
             }
         }
         for root in &mut all.roots {

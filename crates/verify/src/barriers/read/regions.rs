@@ -125,7 +125,8 @@ impl<'c> Reader<'c, '_> {
     fn branch(&mut self, head: BlockId, after: BlockId, entries: &[IrEdge<'c>], bodies: &Bodies<'c>) {
         // A loop that always runs is not skipped.
         let always_runs = bodies.trips.is_some_and(|trips| trips > 0);
-        for edge in entries.iter().filter(|edge| edge.possible) {
+        let never_runs = bodies.trips == Some(0);
+        for edge in entries.iter().filter(|edge| edge.possible && !never_runs) {
             let bindings = self.bindings(edge);
             match bodies.place(edge) {
                 Some(to) => {
@@ -136,7 +137,7 @@ impl<'c> Reader<'c, '_> {
                 None => self.connect(head, after, EdgeKind::Plain, bindings),
             }
         }
-        if bodies.trips == Some(0) {
+        if never_runs {
             for edge in entries.iter().filter(|edge| edge.to == Target::After) {
                 let bindings = self.bindings(edge);
                 self.connect(head, after, EdgeKind::Plain, bindings);

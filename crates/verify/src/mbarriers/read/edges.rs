@@ -4,7 +4,7 @@ use super::emit::Emitter;
 use super::flow::{Bounds, Flow};
 use crate::mbarriers::code::{BlockId, Bound, Edge, Var, When};
 use async_mlir::control_flow::{self, EdgeTarget};
-use async_mlir::ir::{self, Op, Value};
+use async_mlir::ir::{Op, Value};
 use async_mlir::names::scf;
 
 /// What edges know of the operation with regions that they are of.
@@ -86,22 +86,24 @@ impl<'c> Emitter<'_, 'c> {
             to: Some(inside.unwrap_or(place.after)),
             ..Edge::default()
         };
-        match (edge.to, inside) {
-            (EdgeTarget::Index(region), Some(_)) => {
-                let args = place.flow.blocks[region].map(ir::Block::args);
-                args.into_iter()
-                    .flatten()
-                    .for_each(|to| self.bind(to, edge, &mut result));
-            }
-            _ => place.op.results().for_each(|to| self.bind(to, edge, &mut result)),
+        let block = match (edge.to, inside) {
+            (EdgeTarget::Index(region), Some(_)) => place.flow.blocks[region],
+            _ => None,
+        };
+        let (bound, most) = match block {
+            Some(block) => (self.slice.args.get(&block), block.args().count()),
+            None => (self.slice.results.get(&place.op), place.op.num_results()),
+        };
+        for &number in bound.into_iter().flatten() {
+            let to = block.map_or_else(|| place.op.result(number), |block| block.arg(number));
+            let from = source(&edge.bindings, to, number, most);
+            self.bind(to, from, &mut result);
         }
         result
     }
 
-    /// Binds `to`, if it has to do with the ring.
-    fn bind(&self, to: Value<'c>, edge: &control_flow::Edge<'c>, result: &mut Edge) {
-        let from = edge.bindings.iter().find(|(_, bound)| *bound == to);
-        let from = from.map(|(from, _)| *from);
+    /// Binds `to`, which has to do with the ring, to `from`.
+    fn bind(&self, to: Value<'c>, from: Option<Value<'c>>, result: &mut Edge) {
         if let Some(token) = self.slice.tokens.get(&to) {
             let from = from.and_then(|from| self.slice.tokens.get(&from)).copied();
             result.tokens.push((*token, from));
@@ -117,4 +119,19 @@ impl<'c> Emitter<'_, 'c> {
             result.vars.push((*var, bound.map_or(Bound::Unknown, Bound::Is)));
         }
     }
+}
+
+/// What `bindings` bind to number `number` of `most` values, `to`. The first ones may be bound to nothing.
+fn source<'c>(
+    bindings: &[(Value<'c>, Value<'c>)],
+    to: Value<'c>,
+    number: usize,
+    most: usize,
+) -> Option<Value<'c>> {
+    let is_it = |(_, bound): &&(Value<'c>, Value<'c>)| *bound == to;
+    let place = (number + bindings.len()).checked_sub(most);
+    let likely = place.and_then(|place| bindings.get(place)).filter(is_it);
+    likely
+        .or_else(|| bindings.iter().find(is_it))
+        .map(|(from, _)| *from)
 }

@@ -3,6 +3,7 @@
 use async_mlir::control_flow::{Edges, constant_trip_count, entry_edges, region_exit_edges};
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{arith, attr, gpu, scf};
+use rustc_hash::FxHashMap;
 
 /// How control flows through an operation, each region of which has one block, or none.
 pub(super) struct Flow<'c> {
@@ -14,6 +15,9 @@ pub(super) struct Flow<'c> {
     pub exits: Vec<Edges<'c>>,
     /// How often it runs, if it is a loop of constant trip count.
     pub trip: Option<u64>,
+    /// What edges bind to each value, and what they bind each value to.
+    sources: FxHashMap<Value<'c>, Vec<Value<'c>>>,
+    targets: FxHashMap<Value<'c>, Vec<Value<'c>>>,
 }
 
 impl<'c> Flow<'c> {
@@ -35,32 +39,32 @@ impl<'c> Flow<'c> {
                 Some(terminator) => region_exit_edges(terminator?)?,
             });
         }
+        let (mut sources, mut targets) = (FxHashMap::default(), FxHashMap::default());
+        for edge in entries.iter().chain(exits.iter().flatten()) {
+            for &(from, to) in &edge.bindings {
+                sources.entry(to).or_insert_with(Vec::new).push(from);
+                targets.entry(from).or_insert_with(Vec::new).push(to);
+            }
+        }
         let trip = constant_trip_count(op);
         Some(Self {
             blocks,
             entries,
             exits,
             trip,
+            sources,
+            targets,
         })
     }
 
     /// What edges bind to `value`.
     pub fn bound_to(&self, value: Value<'c>) -> impl Iterator<Item = Value<'c>> {
-        self.bindings()
-            .filter(move |(_, to)| *to == value)
-            .map(|(from, _)| from)
+        self.sources.get(&value).into_iter().flatten().copied()
     }
 
     /// What edges bind `value` to.
     pub fn bound_from(&self, value: Value<'c>) -> impl Iterator<Item = Value<'c>> {
-        self.bindings()
-            .filter(move |(from, _)| *from == value)
-            .map(|(_, to)| to)
-    }
-
-    fn bindings(&self) -> impl Iterator<Item = (Value<'c>, Value<'c>)> {
-        let edges = self.entries.iter().chain(self.exits.iter().flatten());
-        edges.flat_map(|edge| edge.bindings.iter().copied())
+        self.targets.get(&value).into_iter().flatten().copied()
     }
 }
 

@@ -77,6 +77,9 @@ pub(super) struct Slice<'a, 'c> {
     /// Trip counts that are others where an argument of a block is another value.
     pub trips_by: FxHashMap<Value<'c>, Vec<Var>>,
     pub num_vars: u32,
+    /// The arguments of blocks and the results of operations that have to do with the ring, by number, in order.
+    pub args: FxHashMap<Block<'c>, Vec<usize>>,
+    pub results: FxHashMap<Op<'c>, Vec<usize>>,
     /// True if threads gather at the ring.
     pub is_gathering: bool,
     /// Loops of constant trip count of which all iterations are told apart.
@@ -105,6 +108,8 @@ impl<'a, 'c> Slice<'a, 'c> {
             unknown: FxHashSet::default(),
             trips_by: FxHashMap::default(),
             num_vars: 0,
+            args: FxHashMap::default(),
+            results: FxHashMap::default(),
             is_gathering: index.gatherings.iter().any(|ring| ring.create == create),
             exact: FxHashSet::default(),
             known: FxHashSet::default(),
@@ -142,11 +147,28 @@ impl<'a, 'c> Slice<'a, 'c> {
         }
         slice.close()?;
         slice.tell_iterations_apart(iterations);
+        slice.number_values();
         for items in slice.items.values_mut() {
             // What is said of results comes after what is in the regions.
             items.sort_by_key(|(place, _, item)| (*place, matches!(item, Item::Forget(_))));
         }
         Ok(slice)
+    }
+
+    /// Notes where the values that have to do with the ring are defined.
+    fn number_values(&mut self) {
+        let numbers = self.vars.keys().chain(self.trips_by.keys());
+        for value in self.tokens.keys().chain(numbers) {
+            let (numbers, number) = match value.definition() {
+                Definition::Argument(block, number) => (self.args.entry(block).or_default(), number),
+                Definition::Result(op, number) => (self.results.entry(op).or_default(), number),
+            };
+            numbers.push(number);
+        }
+        for numbers in self.args.values_mut().chain(self.results.values_mut()) {
+            numbers.sort_unstable();
+            numbers.dedup();
+        }
     }
 
     /// Adds `op`, and the control flow around it.
