@@ -194,6 +194,14 @@ impl Options for PassContext<'_> {
     }
 }
 
+/// Returns true if a pass that runs on `op` may have threads of its own: MLIR's passes run on several
+/// (`--mlir-disable-threading`).
+#[must_use]
+pub fn may_use_threads(op: Op<'_>) -> bool {
+    // SAFETY: the context of a live operation.
+    unsafe { ffi::asyncOptMayUseThreads(mlir_sys::mlirOperationGetContext(op.to_raw())) }
+}
+
 /// Why a pass failed: the one diagnostic that the user gets.
 #[derive(Debug)]
 pub struct PassError<'c>(Option<Diagnostic<'c>>);

@@ -36,7 +36,7 @@ use crate::utils::certificates::CERTIFICATES;
 use crate::utils::device::{device_code, is_for_device};
 use crate::utils::erase;
 use crate::utils::tokens::{refuse_token_arguments, restore_upstream_awaits, write_awaits};
-use crate::utils::verify_result::{self, VERIFY_RESULT};
+use crate::utils::verify_result::{AwaitCheck, VERIFY_RESULT};
 use async_dialects::completion::Completion;
 use async_dialects::names::{async_, upstream_async};
 use async_dialects::registry::GPUX;
@@ -145,21 +145,31 @@ impl Pass for TokensToGroups {
         emit::remark_if_spent(op, &solution);
         // The check finds its memory warm.
         drop(solution);
-        let certificates = cx.str("certificates");
-        if cx.bool("verify-result") || !certificates.is_empty() {
-            // Without drop-implied, a wait is the distance in the queue, needed or not.
-            let judged = if options.drop_implied {
-                counts.written.as_slice()
-            } else {
-                &[]
+        let erase = || {
+            emit::remove_awaits(&skeleton, &origins, &silent);
+            erase::erase_tokens(op, &skeleton, &|value| !origins.keeps(&skeleton, value), true);
+        };
+        let file = cx.str("certificates");
+        if cx.bool("verify-result") || !file.is_empty() {
+            let check = AwaitCheck {
+                function: op,
+                // Without drop-implied, a wait is the distance in the queue, needed or not.
+                waits: if options.drop_implied {
+                    &counts.written
+                } else {
+                    &[]
+                },
+                expected_tokens: skeleton.tokens.len(),
+                pass: Self::INFO.flag,
+                file,
             };
-            verify_result::check_awaits(op, judged, skeleton.tokens.len(), Self::INFO.flag, certificates)?;
+            check.run(erase)?;
+        } else {
+            erase();
         }
-        emit::remove_awaits(&skeleton, &origins, &silent);
         cx.count("waits", counts.waits);
         cx.count("dropped", counts.dropped);
         cx.count("commits", counts.commits);
-        erase::erase_tokens(op, &skeleton, &|value| !origins.keeps(&skeleton, value), true);
         cx.count("barriers", counts.barriers + stores.issue(op));
         // Of what no queue completes.
         restore_upstream_awaits(op);

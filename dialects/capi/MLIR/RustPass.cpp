@@ -263,6 +263,10 @@ void asyncOptPassAddStatistic(AsyncOptPass pass, intptr_t index,
   unwrap(pass).getStatistic(index) += delta;
 }
 
+bool asyncOptMayUseThreads(MlirContext context) {
+  return unwrap(context)->isMultithreadingEnabled();
+}
+
 void asyncOptRegisterPipeline(const AsyncOptPipelineInfo *info) {
   if (mlir::PassPipelineInfo::lookup(unwrap(info->argument)))
     return;

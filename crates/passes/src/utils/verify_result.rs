@@ -1,28 +1,25 @@
 //! Checks what a pass has written, by code that shares nothing with what found it: `crates/verify`.
 
+mod groups;
+
 use super::certificates;
 use super::llvm_builder::rt;
 use async_dialects::completion::GroupQueue;
-use async_dialects::types::token;
-use async_mlir::diagnostic::Diagnostic;
+use async_mlir::diagnostic::{Diagnostic, Place};
 use async_mlir::ir::{Op, Text, Value};
-use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{OptionInfo, PassError, request_reproducer};
 use async_mlir::pipeline::PipelineOptions;
 use async_verify::awaits;
 use async_verify::barriers;
 use async_verify::certificates::{Record, path_of};
 use async_verify::flags;
-use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
-use async_verify::groups::{
-    self, Certificate, Refusal, check, check_and_find_superfluous, infer, nvgpu_waits,
-};
 use async_verify::mbarriers;
 use async_verify::orders;
 use async_verify::packing;
 use async_verify::pipeline;
 use async_verify::references::{self, Conventions};
 use async_verify::roles;
+pub(crate) use groups::{AwaitCheck, check_nvgpu_waits};
 
 /// The option that turns the check off.
 pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
@@ -39,83 +36,6 @@ pub(crate) fn verify_result(options: &PipelineOptions) -> (&'static str, &'stati
         "false"
     };
     (VERIFY_RESULT.name, value)
-}
-
-/// So many waits are tried with a larger number.
-const TRIALS: usize = 16;
-
-/// Checks that every operation of a queue is complete where `function`, which `pass` has written and which has its tokens still, awaits
-/// it. Remarks on those of `waits` that could leave one group more in flight. Writes the certificate to `file`, if that is not empty.
-pub(crate) fn check_awaits<'c>(
-    function: Op<'c>,
-    waits: &[Op<'c>],
-    num_tokens: usize,
-    pass: &str,
-    file: &str,
-) -> Result<(), PassError<'c>> {
-    let vocabulary = Vocabulary {
-        token: token(function.context()),
-        role: &|_| WaitRole::Wait,
-        expected_tokens: num_tokens,
-    };
-    let (reading, certificate, superfluous) = check_groups(function, vocabulary, |reading, certificate| {
-        if waits.is_empty() {
-            return check(&reading.code, certificate).map(|()| Vec::new());
-        }
-        let limit = |fifo| {
-            reading
-                .queue(fifo)
-                .map_or(0, |queue| u32::from(queue.max_pending()))
-        };
-        check_and_find_superfluous(&reading.code, certificate, limit, TRIALS)
-    })?;
-    if reading.code.instrs.is_empty() {
-        return Ok(());
-    }
-    for place in superfluous {
-        if let Some(op) = reading.wait_at(place).filter(|op| waits.contains(op)) {
-            let message = "waits for more than its await needs: with one group more in flight, the awaited operations would still be complete";
-            Diagnostic::remark(op.location(), message).emit();
-        }
-    }
-    if file.is_empty() {
-        return Ok(());
-    }
-    let text = Text::new(function);
-    let record = groups::Record::new(pass, path_of(function), &reading, &certificate, &text);
-    certificates::write(file, &Record::Groups(record), function)
-}
-
-/// The same for `nvgpu`'s tokens and waits, which are what `role` says.
-pub(crate) fn check_nvgpu_waits<'c>(
-    function: Op<'c>,
-    role: &dyn Fn(Op<'c>) -> WaitRole,
-    pass: &str,
-    file: &str,
-) -> Result<(), PassError<'c>> {
-    let vocabulary = Vocabulary {
-        token: copy_token(function.context()),
-        role,
-        expected_tokens: 0,
-    };
-    let judge = |reading: &Reading, certificate: &Certificate| check(&reading.code, certificate);
-    let (reading, certificate, ()) = check_groups(function, vocabulary, judge)?;
-    if file.is_empty() || reading.code.instrs.is_empty() {
-        return Ok(());
-    }
-    let waits = nvgpu_waits(function);
-    if let Some(wait) = waits.iter().find(|wait| role(**wait) == WaitRole::Wait) {
-        let message = "gets no certificate: it has a wait of which nothing is claimed";
-        let remark = Diagnostic::remark(function.location(), message);
-        remark.note(wait.location(), "this one").emit();
-        return Ok(());
-    }
-    let text = Text::new(function);
-    let mut record = groups::Record::new(pass, path_of(function), &reading, &certificate, &text);
-    let numbered = (0..).zip(&waits);
-    let implied = numbered.filter(|(_, wait)| role(**wait) == WaitRole::Await);
-    record.implied = implied.map(|(number, _)| number).collect();
-    certificates::write(file, &Record::Groups(record), function)
 }
 
 /// Checks that each await of `queue` completes all that the wait before it has completed and that is accessed before a later await, and no
@@ -205,34 +125,6 @@ fn pipeline_error(failure: pipeline::Failure<'_>) -> PassError<'_> {
         error = error.note(first, "what the plain loop executes first");
     }
     advise(error, failure.op)
-}
-
-/// Checks the groups of `function` with `judge`; returns what this returns, with what it was asked about.
-fn check_groups<'c, T: Default>(
-    function: Op<'c>,
-    vocabulary: Vocabulary<'_, 'c>,
-    judge: impl FnOnce(&Reading<'c>, &Certificate) -> Result<T, Refusal>,
-) -> Result<(Reading<'c>, Certificate, T), PassError<'c>> {
-    let reading = read(function, vocabulary);
-    let certificate = infer(&reading.code);
-    if reading.code.blocks.is_empty() {
-        return Ok((reading, certificate, T::default()));
-    }
-    let refusal = match judge(&reading, &certificate) {
-        Ok(judged) => return Ok((reading, certificate, judged)),
-        Err(refusal) => refusal,
-    };
-    Err(match reading.refused_await(&certificate, &refusal) {
-        Some(op) => {
-            let message =
-                "is reached while what it awaits may be in flight, says the check of what was written";
-            advise(PassError::new(op, message), op)
-        }
-        None => {
-            let message = format!("the check of what was written failed: {refusal}");
-            advise(PassError::new(function.location(), message), function)
-        }
-    })
 }
 
 /// Checks that `function`, whose tokens are counted, releases each reference once, on every path. `owner` says which token an address in a
@@ -371,10 +263,10 @@ pub(crate) fn check_flags<'c>(
     })
 }
 
-/// Says what to do about `error`, the check's at `op`, and has the input kept.
-fn advise<'c>(error: PassError<'c>, op: Op<'c>) -> PassError<'c> {
+/// Says what to do about `error`, the check's at `place`, and has the input kept.
+fn advise<'c>(error: PassError<'c>, place: impl Into<Place<'c>>) -> PassError<'c> {
     request_reproducer();
-    error.note(op.location(), ADVICE)
+    error.note(place, ADVICE)
 }
 
 /// What to do where the check fails.

@@ -42,6 +42,11 @@ impl<'c> Reading<'c> {
         self.awaits.len()
     }
 
+    /// The operations of awaits, in order.
+    pub fn awaits(&self) -> impl Iterator<Item = Op<'c>> {
+        self.awaits.iter().map(|(_, op)| *op)
+    }
+
     /// The tokens that are values of the function, in order; others are complete.
     #[must_use]
     pub fn tokens(&self) -> Vec<(Token, Value<'c>)> {
