@@ -227,6 +227,9 @@ mod tests {
     use async_mlir::melior::Context;
     use async_mlir::melior::dialect::DialectRegistry;
     use async_mlir::melior::ir::Module;
+    use async_mlir::pass::PassError;
+    use std::fmt::Write as _;
+    use std::sync::mpsc::channel;
 
     /// The error for a function of so many copies, each of which is awaited after a wait, with this number for the last one; and whether awaits
     /// were erased.
@@ -238,11 +241,12 @@ mod tests {
         let mut text = format!("func.func @f({arguments}) {{\n");
         for n in 1..=copies {
             let pending = if n == copies { last_wait } else { 0 };
-            text += &format!(
+            let _ = writeln!(
+                text,
                 "%t{n} = gpux.copy async %src[%i], %dst[%i], 4 : memref<64xf32> to memref<64xf32, 3>\n\
                  gpux.commit_group <cp_async>\n\
                  gpux.wait_group <cp_async>, {pending}\n\
-                 async.await %t{n}\n"
+                 async.await %t{n}"
             );
         }
         let module = Module::parse(&context, &(text + "return\n}")).expect("it is valid");
@@ -262,14 +266,16 @@ mod tests {
         let mut is_erased = false;
         let checked = check.run(|| {
             is_erased = true;
-            awaits.iter().for_each(|op| op.erase());
+            for op in &awaits {
+                op.erase();
+            }
         });
-        let (sender, receiver) = std::sync::mpsc::channel();
+        let (sender, receiver) = channel();
         let handler = context.attach_diagnostic_handler(move |diagnostic| {
             let _ = sender.send(format!("{}: {diagnostic}", diagnostic.location()));
             true
         });
-        if let Some(error) = checked.err().and_then(|error| error.into_diagnostic()) {
+        if let Some(error) = checked.err().and_then(PassError::into_diagnostic) {
             error.emit();
         }
         context.detach_diagnostic_handler(handler);
