@@ -194,8 +194,8 @@ impl Options for PassContext<'_> {
     }
 }
 
-/// Returns true if a pass that runs on `op` may have threads of its own: MLIR's passes run on several
-/// (`--mlir-disable-threading`).
+/// Returns true if a pass that runs on `op` may start threads: multithreading is enabled in the context, as it is without
+/// `--mlir-disable-threading`.
 #[must_use]
 pub fn may_use_threads(op: Op<'_>) -> bool {
     // SAFETY: the context of a live operation.

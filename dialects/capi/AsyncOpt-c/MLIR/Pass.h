@@ -99,8 +99,8 @@ MLIR_CAPI_EXPORTED MlirStringRef asyncOptPassGetString(AsyncOptPass pass,
 MLIR_CAPI_EXPORTED void
 asyncOptPassAddStatistic(AsyncOptPass pass, intptr_t index, uint64_t delta);
 
-/// Returns true if a pass may have threads of its own work for it: MLIR's
-/// passes may run on several threads.
+/// Returns true if a pass may start threads: multithreading is enabled in the
+/// context.
 MLIR_CAPI_EXPORTED bool asyncOptMayUseThreads(MlirContext context);
 
 typedef struct AsyncOptPipelineInfo {

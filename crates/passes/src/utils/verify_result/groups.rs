@@ -15,7 +15,6 @@ use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{
     self, Certificate, Code, Refusal, check, check_and_find_superfluous, infer, nvgpu_waits,
 };
-use rustc_hash::FxHashMap;
 use std::panic::resume_unwind;
 use std::thread;
 
@@ -102,7 +101,7 @@ impl<'c> AwaitCheck<'_, 'c> {
         erase: impl FnOnce(),
     ) -> Result<Vec<usize>, PassError<'c>> {
         // Their operations go.
-        let locations: FxHashMap<Op, Location> = reading.awaits().map(|op| (op, op.location())).collect();
+        let locations: Vec<Location> = reading.awaits().map(Op::location).collect();
         let (code, limits) = (&reading.code, self.limits(reading));
         let Judged {
             certificate,
@@ -114,9 +113,11 @@ impl<'c> AwaitCheck<'_, 'c> {
         });
         superfluous.map_err(|refusal| {
             let refused = reading.refused_await(&certificate, &refusal);
+            let mut awaits = reading.awaits().zip(&locations);
+            let place = awaits.find(|(op, _)| Some(*op) == refused);
             error(
                 self.function,
-                refused.map(|op| Place::from(locations[&op])),
+                place.map(|(_, location)| Place::from(*location)),
                 &refusal,
             )
         })
