@@ -42,11 +42,13 @@ use async_dialects::names::{async_, upstream_async};
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
 use async_mlir::ir::{Op, Walk};
-use async_mlir::names::gpu;
+use async_mlir::names::{gpu, scf};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_verify::groups::code::Expected;
 use block_wide_stores::BlockWideStores;
+use emit::EmitStatistics;
 use rustc_hash::FxHashSet;
-use tokenflow::{Options, Solution, have_same_outline};
+use tokenflow::{Options, Program, Solution, have_same_outline};
 
 /// The pass.
 pub struct TokensToGroups;
@@ -133,7 +135,7 @@ impl Pass for TokensToGroups {
             skeleton = skeleton::read(op, &classifier, &FxHashSet::default());
         }
         let Translated {
-            skeleton,
+            mut skeleton,
             origins,
             solution,
         } = translate(op, &classifier, skeleton, &options);
@@ -143,8 +145,10 @@ impl Pass for TokensToGroups {
         }
         let counts = emit::emit(&skeleton, &solution, &stores, &silent);
         emit::remark_if_spent(op, &solution);
+        let expected = expected_code(&skeleton, &counts);
         // The check finds its memory warm.
         drop(solution);
+        skeleton.program = Program::default();
         let erase = || {
             emit::remove_awaits(&skeleton, &origins, &silent);
             erase::erase_tokens(op, &skeleton, &|value| !origins.keeps(&skeleton, value), true);
@@ -159,7 +163,7 @@ impl Pass for TokensToGroups {
                 } else {
                     &[]
                 },
-                expected_tokens: skeleton.tokens.len(),
+                expected,
                 pass: Self::INFO.flag,
                 file,
             };
@@ -248,6 +252,21 @@ fn translate<'c>(
         }
     }
     unreachable!("without a limit to unroll, nothing is peeled that could be unexpected")
+}
+
+/// About how much there is to check.
+fn expected_code(skeleton: &Skeleton, counts: &EmitStatistics) -> Expected {
+    let (awaits, waits) = (skeleton.awaits.len(), counts.written.len());
+    let commits = usize::try_from(counts.commits).unwrap_or(0) + skeleton.commits.len();
+    // Arms of branches are mostly no blocks.
+    let loops = skeleton.graphs.iter().filter(|(op, _)| !op.is(scf::IF));
+    Expected {
+        tokens: skeleton.tokens.len(),
+        awaits,
+        waits,
+        instrs: skeleton.sites.len() + commits + waits + awaits + skeleton.joins.len(),
+        blocks: loops.map(|(op, _)| 1 + op.num_regions()).sum(),
+    }
 }
 
 /// Returns true if there may be something to translate in `function`: it is device code, or launches some with operations that only

@@ -15,6 +15,7 @@ use async_mlir::melior::ir::Module;
 use async_verify::flags::{FlagKind, Machine, is_flag, verify};
 use kernel::lit;
 use kernel::{context, try_lower};
+use random::seeds;
 use std::fmt::Write;
 use std::ops::AddAssign;
 
@@ -215,11 +216,9 @@ fn random_programs_are_accepted_and_spoiled_refused() {
     context.set_allow_unregistered_dialects(true);
     context.attach_diagnostic_handler(|_| true);
     let mut tally = Tally::default();
-    // These environment variables are proptest's.
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let first = number("PROPTEST_RNG_SEED").map_or(0, |seed| seed << 32);
-    let programs = number("PROPTEST_CASES").unwrap_or(600);
-    for seed in first..first + programs {
+    let seeds = seeds(600);
+    let programs = seeds.end - seeds.start;
+    for seed in seeds {
         let (source, has_stores) = flag_programs::program(seed);
         assert!(
             Module::parse(&context, &source).is_some(),

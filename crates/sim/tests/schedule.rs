@@ -14,6 +14,7 @@ use async_sim::inputs::{Argument, Fill};
 use async_sim::timeline::{Activity, Costs, Recorder};
 use kernel::lit::{self, call, kernels, lowered, root};
 use kernel::{Call, Outcome, context, execute, launch, try_lower};
+use random::seeds;
 use std::collections::{BTreeMap, BTreeSet};
 
 const ADVERSARIES: [Adversary; 3] = [Adversary::Late, Adversary::Early, Adversary::Random(1)];
@@ -289,12 +290,10 @@ fn an_await_that_sinks_makes_the_timeline_shorter() {
 fn random_kernels_without_races_stay_without() {
     let context = context();
     context.attach_diagnostic_handler(|_| true);
-    // These environment variables are proptest's.
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let first = number("PROPTEST_RNG_SEED").map_or(0, |seed| seed << 32);
-    let kernels = number("PROPTEST_CASES").unwrap_or(200);
+    let seeds = seeds(200);
+    let kernels = seeds.end - seeds.start;
     let mut moved = 0_u64;
-    for seed in first..first + kernels {
+    for seed in seeds {
         let source = race_free::kernel(seed);
         let plain = kernel_after(&context, &source, &["canonicalize"]);
         let call = call(&plain, 0);

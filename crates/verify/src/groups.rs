@@ -16,6 +16,7 @@ pub mod check;
 pub mod code;
 pub mod exact;
 pub mod infer;
+mod lists;
 pub mod needed;
 pub mod read;
 pub mod recheck;

@@ -7,6 +7,7 @@ use async_mlir::ir::{Op, Walk};
 use async_mlir::melior::Context;
 use async_mlir::melior::dialect::DialectRegistry;
 use async_mlir::melior::ir::Module;
+use async_verify::groups::code::Expected;
 use async_verify::groups::read::{Vocabulary, WaitRole, read};
 use async_verify::groups::{check, infer};
 
@@ -33,7 +34,7 @@ fn verdict(body: &str) -> (usize, bool) {
     let vocabulary = Vocabulary {
         token: token(&context),
         role: &|_| WaitRole::Wait,
-        expected_tokens: 0,
+        expected: Expected::default(),
     };
     let code = read(function.expect("there is a function"), vocabulary).code;
     (code.blocks.len(), check(&code, &infer(&code)).is_ok())

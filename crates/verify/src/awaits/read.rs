@@ -1,7 +1,7 @@
 //! Reads a queue of a function into [`Code`]: part of what is trusted. Where accesses are, `async-locations` says.
 
 use super::code::{Access, Code, Event, Memory};
-use crate::groups::code::{Fifo, Instr};
+use crate::groups::code::{Expected, Fifo, Instr};
 use crate::groups::read::{self as groups, Focus, Noted, Vocabulary, WaitRole};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::async_;
@@ -102,7 +102,7 @@ pub fn read<'c>(written: &Written<'_, 'c>) -> Reading<'c> {
     let vocabulary = Vocabulary {
         token: token(written.function.context()),
         role: &|_| WaitRole::Wait,
-        expected_tokens: 0,
+        expected: Expected::default(),
     };
     let focus = Focus {
         queue: written.queue,

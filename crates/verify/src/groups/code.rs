@@ -64,6 +64,22 @@ pub struct Code {
     pub tokens: Vec<Token>,
 }
 
+/// About how much code there will be, as far as that is known. Most of the time that a list takes to grow goes into memory that is touched for
+/// the first time, and each size that it has on its way is elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Expected {
+    /// The number of tokens.
+    pub tokens: usize,
+    /// The number of awaits.
+    pub awaits: usize,
+    /// The number of waits.
+    pub waits: usize,
+    /// The number of instructions.
+    pub instrs: usize,
+    /// The number of blocks; half the number of edges.
+    pub blocks: usize,
+}
+
 /// Instructions in a row, then a choice of edges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Block {
@@ -115,16 +131,15 @@ pub enum EdgeKind {
 }
 
 impl Code {
-    /// Empty code, with memory for what there mostly is where there are so many tokens. Most of the time that a list takes to grow goes into
-    /// memory that is touched for the first time, and each size that it has on its way is elsewhere.
+    /// Empty code, with memory for what is expected.
     #[must_use]
-    pub fn for_tokens(tokens: usize) -> Self {
+    pub fn with_capacity(expected: Expected) -> Self {
         Self {
             trips: Vec::new(),
-            blocks: Vec::with_capacity(tokens),
-            instrs: Vec::with_capacity(4 * tokens),
-            edges: Vec::with_capacity(tokens),
-            tokens: Vec::with_capacity(2 * tokens),
+            blocks: Vec::with_capacity(expected.blocks),
+            instrs: Vec::with_capacity(expected.instrs),
+            edges: Vec::with_capacity(2 * expected.blocks),
+            tokens: Vec::with_capacity(2 * expected.tokens),
         }
     }
 

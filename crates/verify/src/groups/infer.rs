@@ -14,7 +14,8 @@ pub(crate) mod order;
 
 use super::certificate::{Age, Certificate, Claim, Iterations, Node, NodeId, OLDEST};
 use super::check::check;
-use super::code::{BlockId, Code, Edge, EdgeKind, Fifo, Instr, Loop, Span};
+use super::code::{Block, BlockId, Code, Edge, EdgeKind, Fifo, Instr, Loop, Span};
+use super::lists::{filled, list_for};
 use super::state::State;
 use iterations::with_iterations;
 use liveness::Liveness;
@@ -23,8 +24,10 @@ use order::{Worklist, reverse_postorder};
 /// Finds a certificate for `code`; it is not valid if `code` awaits what may be in flight.
 #[must_use]
 pub fn infer(code: &Code) -> Certificate {
-    if code.blocks.is_empty() {
-        return Certificate::default();
+    match code.blocks.as_slice() {
+        [] => return Certificate::default(),
+        [only] => return of_one_block(only, code),
+        _ => {}
     }
     let mut steps = Steps::new(code);
     let any_trip = with_any_trip_count(&mut steps);
@@ -32,6 +35,22 @@ pub fn infer(code: &Code) -> Certificate {
         return any_trip;
     }
     with_iterations(&mut steps).unwrap_or(any_trip)
+}
+
+/// The certificate of code that is `only` one block, to which nothing leads: of its beginning, nothing is known.
+fn of_one_block(only: &Block, code: &Code) -> Certificate {
+    let successors = vec![None; only.edges.of(&code.edges).len()];
+    let node = Node {
+        block: BlockId(0),
+        context: Vec::new(),
+        claims: Span::default(),
+        successors: Span::since(0, &successors),
+    };
+    Certificate {
+        nodes: vec![node],
+        successors,
+        ..Certificate::default()
+    }
 }
 
 /// Finds a certificate in which iterations of loops of constant trip count are told apart; `None` if a loop has too many that differ.
@@ -186,8 +205,8 @@ pub(super) fn age(known: Known) -> Option<Age> {
 /// The certificate with a node for each block that is reached, which holds for any trip count.
 fn with_any_trip_count(steps: &mut Steps) -> Certificate {
     let code = steps.code;
-    let mut rows: Vec<Known> = vec![COMPLETE; steps.live.len() * steps.fifos];
-    let mut reached = vec![false; code.blocks.len()];
+    let mut rows: Vec<Known> = filled(COMPLETE, steps.live.len() * steps.fifos);
+    let mut reached = filled(false, code.blocks.len());
     let mut work = Worklist::new(reverse_postorder(code));
     let entry = BlockId(0);
     // Nothing is known where a function begins.
@@ -214,12 +233,12 @@ fn with_any_trip_count(steps: &mut Steps) -> Certificate {
         }
     }
     let mut certificate = Certificate {
-        nodes: Vec::with_capacity(code.blocks.len()),
-        claims: Vec::with_capacity(steps.live.len()),
-        in_flight: Vec::with_capacity(steps.live.len()),
-        successors: Vec::with_capacity(code.edges.len()),
+        nodes: list_for(code.blocks.len()),
+        claims: list_for(steps.live.len()),
+        in_flight: list_for(steps.live.len()),
+        successors: list_for(code.edges.len()),
     };
-    let mut numbers = vec![None; code.blocks.len()];
+    let mut numbers = filled(None, code.blocks.len());
     for (b, _) in (0..).zip(&reached).filter(|(_, reached)| **reached) {
         let row = &rows[steps.row(BlockId(b))];
         numbers[b as usize] = Some(steps.add_node(&mut certificate, BlockId(b), Vec::new(), row));

@@ -11,7 +11,7 @@ mod arms;
 mod reading;
 mod regions;
 
-use super::code::{Block, BlockId, Code, Fifo, Instr, Span, Token};
+use super::code::{Block, BlockId, Code, Expected, Fifo, Instr, Span, Token};
 use async_dialects::completion::{Group, GroupEffect, GroupOp, GroupOpFinder, GroupQueue, TokenOp};
 use async_mlir::control_flow::selected_values;
 use async_mlir::ir::{Op, Value};
@@ -39,8 +39,8 @@ pub struct Vocabulary<'a, 'c> {
     pub token: Type<'c>,
     /// The role of a wait; of those that name no tokens, a [`WaitRole::Wait`].
     pub role: &'a dyn Fn(Op<'c>) -> WaitRole,
-    /// About how many tokens there are, as far as that is known: there is memory for so many from the beginning.
-    pub expected_tokens: usize,
+    /// There is memory for so much from the beginning.
+    pub expected: Expected,
 }
 
 impl<'c> Vocabulary<'_, 'c> {
@@ -133,16 +133,16 @@ impl<'a, 'c> Reader<'a, 'c> {
         focus: Option<Focus<'a, 'c>>,
         with_reads: bool,
     ) -> Option<Self> {
-        let expected = vocabulary.expected_tokens;
+        let expected = vocabulary.expected;
         let mut reader = Self {
             finder,
             vocabulary,
             focus,
             noted: Vec::new(),
-            code: Code::for_tokens(expected),
-            awaits: Vec::with_capacity(expected),
-            waits: Vec::with_capacity(expected),
-            tokens: FxHashMap::with_capacity_and_hasher(expected, FxBuildHasher),
+            code: Code::with_capacity(expected),
+            awaits: Vec::with_capacity(expected.awaits),
+            waits: Vec::with_capacity(expected.waits),
+            tokens: FxHashMap::with_capacity_and_hasher(expected.tokens, FxBuildHasher),
             num_tokens: 0,
             queues: Vec::new(),
             with_reads,

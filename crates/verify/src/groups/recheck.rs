@@ -1,6 +1,7 @@
 //! Checks what a pass has written by the certificate that came with it: see [`crate::certificates`].
 
 use super::check::check;
+use super::code::Expected;
 use super::exact::check_exact;
 use super::read::{Vocabulary, WaitRole, read};
 use super::record::Record;
@@ -32,7 +33,7 @@ pub fn recheck<'c>(record: &Record, with_tokens: Op<'c>, function: Op<'c>) -> Re
             token(function.context())
         },
         role: &role,
-        expected_tokens: 0,
+        expected: Expected::default(),
     };
     let reading = read(with_tokens, vocabulary);
     let certificate = record.certificate();

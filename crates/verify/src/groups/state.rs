@@ -6,9 +6,14 @@
 
 use super::certificate::{Age, Certificate, Claim};
 use super::code::{Code, Fifo, Instr, Token};
+use super::lists::filled;
+use std::ops::Range;
 
 /// A group, counted from the beginning of a block.
-type Group = i64;
+type Group = i32;
+
+/// Groups are counted up to here. Of those that were closed before, ages are less than they are: an operation is taken for a younger one.
+const MOST: Group = 1 << 30;
 
 /// What is known of one FIFO.
 #[derive(Clone, Copy)]
@@ -22,7 +27,7 @@ struct FifoState {
 impl FifoState {
     /// The age of an operation of `group`, if it may be in flight.
     fn age(self, group: Group) -> Option<Age> {
-        (group >= self.complete).then(|| Age::try_from(self.closed - group).unwrap_or(Age::MAX))
+        (group >= self.complete).then(|| self.closed.saturating_sub(group).unsigned_abs())
     }
 }
 
@@ -38,12 +43,16 @@ const NOTHING: Group = Group::MIN;
 /// What is known at a point of a block.
 pub(super) struct State {
     fifos: Vec<FifoState>,
-    /// When each token was defined: what is not of the current block is not known.
-    defined: Vec<u32>,
-    /// For each token and FIFO the youngest group of its operations.
-    groups: Vec<Group>,
+    /// For each token the number of the block where it was defined, which is [`Self::block`] or nothing is known of it; then for each FIFO
+    /// the youngest group of its operations.
+    tokens: Vec<Group>,
     /// How many blocks were begun.
-    block: u32,
+    block: Group,
+}
+
+/// The group of an operation of this age, where a block begins.
+fn before(age: Age) -> Group {
+    -Group::try_from(age).map_or(MOST, |age| age.min(MOST))
 }
 
 /// A token that may be in flight where it has to be complete.
@@ -68,15 +77,14 @@ impl State {
         let fifos = claimed.fold(fifos.max(1), usize::max);
         Self {
             fifos: vec![BEGINNING; fifos],
-            defined: vec![0; tokens],
-            groups: vec![0; tokens * fifos],
+            tokens: filled(0, tokens * (1 + fifos)),
             block: 0,
         }
     }
 
     /// One more than the largest token.
     pub fn num_tokens(&self) -> usize {
-        self.defined.len()
+        self.tokens.len() / (1 + self.fifos.len())
     }
 
     /// One more than the largest FIFO, and at least 1.
@@ -86,7 +94,10 @@ impl State {
 
     /// Begins a block of which nothing is known.
     pub fn begin(&mut self) {
-        self.block += 1;
+        self.block = self.block.checked_add(1).unwrap_or_else(|| {
+            self.tokens.fill(0);
+            1
+        });
         self.fifos.fill(BEGINNING);
     }
 
@@ -96,18 +107,15 @@ impl State {
             let groups = self.define(token);
             for (fifo, age) in in_flight {
                 let youngest = &mut groups[usize::from(fifo.0)];
-                *youngest = (-Group::from(age)).max(*youngest);
+                *youngest = before(age).max(*youngest);
             }
         }
     }
 
     /// Adds a claim of an age, or of nothing in flight, for each FIFO.
     pub fn claim_ages(&mut self, token: Token, ages: impl Iterator<Item = Option<Age>>) {
-        let n = self.fifos.len();
-        self.defined[token.0 as usize] = self.block;
-        let groups = &mut self.groups[token.0 as usize * n..][..n];
-        for (group, age) in groups.iter_mut().zip(ages) {
-            *group = age.map_or(NOTHING, |age| -Group::from(age));
+        for (group, age) in self.define(token).iter_mut().zip(ages) {
+            *group = age.map_or(NOTHING, before);
         }
     }
 
@@ -120,22 +128,28 @@ impl State {
     }
 
     fn is_known(&self, token: Token) -> bool {
-        self.defined.get(token.0 as usize) == Some(&self.block)
+        self.tokens.get(self.row(token).start) == Some(&self.block)
+    }
+
+    /// The places of what is known of `token`.
+    fn row(&self, token: Token) -> Range<usize> {
+        let len = 1 + self.fifos.len();
+        let start = token.0 as usize * len;
+        start..start + len
     }
 
     /// The groups of `token`.
     fn groups(&self, token: Token) -> &[Group] {
-        let n = self.fifos.len();
-        &self.groups[token.0 as usize * n..][..n]
+        &self.tokens[self.row(token)][1..]
     }
 
     /// Defines `token`; returns its groups, of which none is in flight.
     fn define(&mut self, token: Token) -> &mut [Group] {
-        let n = self.fifos.len();
-        self.defined[token.0 as usize] = self.block;
-        let groups = &mut self.groups[token.0 as usize * n..][..n];
-        groups.fill(NOTHING);
-        groups
+        let row = self.row(token);
+        let row = &mut self.tokens[row];
+        row[0] = self.block;
+        row[1..].fill(NOTHING);
+        &mut row[1..]
     }
 
     /// By FIFO, the age of the youngest operation of `token` that may be in flight; `None` if nothing is known of the token.
@@ -175,10 +189,16 @@ impl State {
                 let open = self.fifos[usize::from(fifo.0)].closed;
                 self.define(token)[usize::from(fifo.0)] = open;
             }
-            Instr::Commit(fifo) => self.fifos[usize::from(fifo.0)].closed += 1,
+            Instr::Commit(fifo) => {
+                let closed = &mut self.fifos[usize::from(fifo.0)].closed;
+                *closed = MOST.min(*closed + 1);
+            }
             Instr::Wait(fifo, n) => {
-                let fifo = &mut self.fifos[usize::from(fifo.0)];
-                fifo.complete = fifo.complete.max(fifo.closed - Group::from(n));
+                // Of what is older than that, the age is not known.
+                if let Some(n) = Group::try_from(n).ok().filter(|n| *n < MOST) {
+                    let fifo = &mut self.fifos[usize::from(fifo.0)];
+                    fifo.complete = fifo.complete.max(fifo.closed - n);
+                }
             }
             Instr::Await(tokens) => {
                 for &token in tokens.of(&code.tokens) {
@@ -192,20 +212,19 @@ impl State {
 
     fn join(&mut self, token: Token, of: &[Token]) {
         if !of.iter().all(|token| self.is_known(*token)) {
-            self.defined[token.0 as usize] = 0;
+            let row = self.row(token);
+            self.tokens[row.start] = 0;
             return;
         }
-        let n = self.fifos.len();
         // A token may be joined to itself, where order does not matter.
         let is_own = of.contains(&token);
         if !is_own {
             self.define(token);
         }
+        let to = self.row(token);
         for from in of {
-            for fifo in 0..n {
-                let group = self.groups[from.0 as usize * n + fifo];
-                let youngest = &mut self.groups[token.0 as usize * n + fifo];
-                *youngest = group.max(*youngest);
+            for (from, to) in self.row(*from).zip(to.clone()).skip(1) {
+                self.tokens[to] = self.tokens[from].max(self.tokens[to]);
             }
         }
     }

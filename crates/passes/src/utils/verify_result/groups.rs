@@ -10,7 +10,7 @@ use async_mlir::melior::ir::Location;
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::{PassError, may_use_threads};
 use async_verify::certificates::{Record, path_of};
-use async_verify::groups::code::Fifo;
+use async_verify::groups::code::{Expected, Fifo};
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
 use async_verify::groups::{
     self, Certificate, Code, Refusal, check, check_and_find_superfluous, infer, nvgpu_waits,
@@ -30,8 +30,8 @@ pub(crate) struct AwaitCheck<'a, 'c> {
     pub function: Op<'c>,
     /// Waits that get a remark if they could leave one group more in flight.
     pub waits: &'a [Op<'c>],
-    /// About how many tokens there are.
-    pub expected_tokens: usize,
+    /// About how much code it is.
+    pub expected: Expected,
     /// The flag of the pass that has written the function.
     pub pass: &'a str,
     /// The file for the certificate; empty if nobody wants it.
@@ -49,7 +49,7 @@ impl<'c> AwaitCheck<'_, 'c> {
         let vocabulary = Vocabulary {
             token: token(self.function.context()),
             role: &|_| WaitRole::Wait,
-            expected_tokens: self.expected_tokens,
+            expected: self.expected,
         };
         let reading = read(self.function, vocabulary);
         let superfluous = if self.is_long(&reading.code) {
@@ -190,7 +190,7 @@ pub(crate) fn check_nvgpu_waits<'c>(
     let vocabulary = Vocabulary {
         token: copy_token(function.context()),
         role,
-        expected_tokens: 0,
+        expected: Expected::default(),
     };
     let reading = read(function, vocabulary);
     let Judged {
@@ -221,7 +221,7 @@ pub(crate) fn check_nvgpu_waits<'c>(
 
 #[cfg(test)]
 mod tests {
-    use super::{AwaitCheck, MANY_INSTRS};
+    use super::{AwaitCheck, Expected, MANY_INSTRS};
     use async_dialects::names::async_;
     use async_dialects::registry::register_all_dialects;
     use async_mlir::ir::{Op, Walk};
@@ -260,7 +260,7 @@ mod tests {
         let check = AwaitCheck {
             function: function.expect("there is one"),
             waits: &[],
-            expected_tokens: copies,
+            expected: Expected::default(),
             pass: "",
             file: "",
         };

@@ -65,23 +65,55 @@ pub(super) fn reconverge(flights: FxHashSet<InFlightAccess>) -> FxHashSet<InFlig
     flights.filter(|flight| flight.warps != 0).collect()
 }
 
-/// So many sets of warps are combined.
+/// So many sets of warps are told apart.
 const MAX_VERSIONS: usize = 16;
 
 /// The warps that don't know of something, where paths meet: those that don't on any. On each path, several things may be alike but for who
-/// knows of them, and it is not known which of one path is which of another: they are combined in all ways.
+/// knows of them, and it is not known which of one path is which of another: they are combined in all ways. Where these are too many, who does
+/// not know on one path does not know, as far as that is concerned; and where that does not make them fewer, one set stands for all.
 pub(in super::super) fn meet(versions: &[(Option<StepId>, u32)]) -> Vec<u32> {
     let mut paths: BTreeMap<Option<StepId>, BTreeSet<u32>> = BTreeMap::new();
     for (via, warps) in versions {
         paths.entry(*via).or_default().insert(*warps);
     }
     let together = paths.into_values().reduce(|all, path| {
-        if all.len() * path.len() > MAX_VERSIONS {
-            // Who does not know on one path does not know, as far as that is concerned.
-            return &all | &path;
+        if all.len() * path.len() <= MAX_VERSIONS {
+            let pairs = all.iter().flat_map(|a| path.iter().map(move |b| a & b));
+            return pairs.collect();
         }
-        let pairs = all.iter().flat_map(|a| path.iter().map(move |b| a & b));
-        pairs.collect()
+        let either = &all | &path;
+        if either.len() <= MAX_VERSIONS {
+            return either;
+        }
+        BTreeSet::from([either.iter().fold(0, |all, warps| all | warps)])
     });
     together.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meet;
+    use crate::barriers::StepId;
+
+    /// What comes by each path, of so many things that only the warp of their number does not know of.
+    fn met(things_by_path: &[std::ops::Range<u32>]) -> Vec<u32> {
+        let paths = things_by_path.iter().enumerate();
+        let versions = paths.flat_map(|(path, things)| {
+            let via = Some(StepId(path));
+            things.clone().map(move |warp| (via, 1 << warp))
+        });
+        meet(&versions.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn who_knows_on_one_path_knows() {
+        assert_eq!(met(&[0..1, 1..2]), [0]);
+        assert_eq!(met(&[0..2, 1..3]), [0, 2]);
+    }
+
+    #[test]
+    fn what_can_not_be_told_apart_is_one() {
+        assert_eq!(met(&[0..5, 1..6]), [1, 2, 4, 8, 16, 32]);
+        assert_eq!(met(&[0..12, 12..24]), [(1 << 24) - 1]);
+    }
 }

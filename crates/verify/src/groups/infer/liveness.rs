@@ -1,6 +1,7 @@
 //! Which tokens are used after the beginning of a block.
 
 use crate::groups::code::{BlockId, Code, Instr, Span, Token};
+use crate::groups::lists::{filled, list_for};
 
 /// No block, token or item.
 const NONE: u32 = u32::MAX;
@@ -25,16 +26,17 @@ impl Liveness {
     pub fn of_tokens(code: &Code, tokens: usize) -> Self {
         let defined = Definition::all(code, tokens);
         let live = follow(code, &defined);
-        let mut starts = vec![0; code.blocks.len() + 1];
+        let mut starts = filled(0, code.blocks.len() + 1);
         for (b, _) in &live {
             starts[*b as usize + 1] += 1;
         }
         for b in 0..code.blocks.len() {
             starts[b + 1] += starts[b];
         }
-        let mut next = starts.clone();
-        let mut tokens = vec![Token(0); live.len()];
-        let mut params = vec![NONE; live.len()];
+        let mut next = list_for(starts.len());
+        next.extend_from_slice(&starts);
+        let mut tokens = filled(Token(0), live.len());
+        let mut params = filled(NONE, live.len());
         for (b, token) in live {
             let next = &mut next[b as usize];
             let place = *next as usize;
@@ -42,7 +44,7 @@ impl Liveness {
             tokens[place] = token;
             let by = defined[token.0 as usize];
             if by.block == b {
-                params[place] = by.param.unwrap_or(NONE);
+                params[place] = by.param;
             }
         }
         Self {
@@ -80,30 +82,34 @@ impl Liveness {
 #[derive(Clone, Copy)]
 struct Definition {
     block: u32,
-    /// Its place among the parameters of the block; `None` if an instruction defines it.
-    param: Option<u32>,
+    /// Its place among the parameters of the block; [`NONE`] if an instruction defines it.
+    param: u32,
 }
 
 impl Definition {
+    fn is_param(self) -> bool {
+        self.param != NONE
+    }
+
     /// The definitions of all tokens, of which there are so many.
     fn all(code: &Code, tokens: usize) -> Vec<Self> {
         let nowhere = Self {
             block: NONE,
-            param: None,
+            param: NONE,
         };
-        let mut defined = vec![nowhere; tokens];
+        let mut defined = filled(nowhere, tokens);
         for (b, block) in (0..).zip(&code.blocks) {
             for (place, param) in (0..).zip(block.params.of(&code.tokens)) {
                 defined[param.0 as usize] = Self {
                     block: b,
-                    param: Some(place),
+                    param: place,
                 };
             }
             for instr in block.instrs.of(&code.instrs) {
                 if let Instr::Issue(_, token) | Instr::Join(token, _) = instr {
                     defined[token.0 as usize] = Self {
                         block: b,
-                        param: None,
+                        param: NONE,
                     };
                 }
             }
@@ -115,8 +121,8 @@ impl Definition {
 /// The blocks where each token is live, in the order of tokens.
 fn follow(code: &Code, defined: &[Definition]) -> Vec<(u32, Token)> {
     let uses = Uses::new(code, defined);
-    let mut live = Vec::with_capacity(2 * defined.len());
-    let mut seen = vec![Token(NONE); code.blocks.len()];
+    let mut live = list_for(defined.len());
+    let mut seen = filled(Token(NONE), code.blocks.len());
     let predecessors = uses.predecessors(code);
     let mut work = Vec::new();
     for (token, by) in (0..).map(Token).zip(defined) {
@@ -135,7 +141,7 @@ fn follow(code: &Code, defined: &[Definition]) -> Vec<(u32, Token)> {
             }
             predecessors.for_each(b, |before| {
                 // Where an instruction defines it, it is not live before.
-                if before != by.block || by.param.is_some() {
+                if before != by.block || by.is_param() {
                     work.push(before);
                 }
             });
@@ -155,8 +161,8 @@ struct Lists {
 impl Lists {
     fn new(keys: usize, capacity: usize) -> Self {
         Self {
-            first: vec![NONE; keys],
-            items: Vec::with_capacity(capacity),
+            first: filled(NONE, keys),
+            items: list_for(capacity),
         }
     }
 
@@ -186,7 +192,7 @@ struct Uses {
 impl Uses {
     fn new(code: &Code, defined: &[Definition]) -> Self {
         let mut uses = Self {
-            of_params: vec![false; defined.len()],
+            of_params: filled(false, defined.len()),
             elsewhere: Lists::new(defined.len(), defined.len()),
         };
         for (b, block) in (0..).zip(&code.blocks) {
@@ -195,7 +201,7 @@ impl Uses {
                     let by = defined[token.0 as usize];
                     if by.block != b {
                         uses.elsewhere.add(token.0, b);
-                    } else if by.param.is_some() {
+                    } else if by.is_param() {
                         uses.of_params[token.0 as usize] = true;
                     }
                 }

@@ -1,32 +1,32 @@
 //! The order in which blocks are run.
 
 use crate::groups::code::{BlockId, Code};
+use crate::groups::lists::{filled, list_for};
 
 /// The place of each block in a reverse postorder; blocks that are not reached are last.
 pub(crate) fn reverse_postorder(code: &Code) -> Vec<u32> {
-    let mut order = vec![u32::MAX; code.blocks.len()];
-    let mut seen = vec![false; code.blocks.len()];
-    let mut postorder = Vec::with_capacity(code.blocks.len());
-    let mut stack = Vec::with_capacity(code.blocks.len());
-    stack.push((0, code.blocks[0].edges.of(&code.edges).iter()));
+    let mut order = filled(u32::MAX, code.blocks.len());
+    let mut seen = filled(false, code.blocks.len());
+    let mut postorder = list_for(code.blocks.len());
+    // Blocks, each with how many of its edges were followed.
+    let mut stack = list_for(code.blocks.len());
+    stack.push((0_u32, 0_u32));
     seen[0] = true;
-    while let Some((b, edges)) = stack.last_mut() {
-        match edges.next().map(|edge| edge.to) {
+    while let Some((b, followed)) = stack.last_mut() {
+        let edges = code.blocks[*b as usize].edges.of(&code.edges);
+        let next = edges.get(*followed as usize).map(|edge| edge.to);
+        *followed += 1;
+        match next {
             None => {
                 postorder.push(*b);
                 stack.pop();
             }
-            Some(Some(to)) if !std::mem::replace(&mut seen[to.0 as usize], true) => {
-                stack.push((
-                    to.0 as usize,
-                    code.blocks[to.0 as usize].edges.of(&code.edges).iter(),
-                ));
-            }
+            Some(Some(to)) if !std::mem::replace(&mut seen[to.0 as usize], true) => stack.push((to.0, 0)),
             Some(_) => {}
         }
     }
     for (b, place) in postorder.into_iter().rev().zip(0..) {
-        order[b] = place;
+        order[b as usize] = place;
     }
     order
 }
@@ -45,7 +45,7 @@ pub(crate) struct Worklist {
 impl Worklist {
     pub fn new(order: Vec<u32>) -> Self {
         let reached = order.iter().filter(|place| **place != u32::MAX).count();
-        let mut blocks = vec![BlockId(0); reached];
+        let mut blocks = filled(BlockId(0), reached);
         for (block, place) in (0..).map(BlockId).zip(&order) {
             if let Some(at) = blocks.get_mut(*place as usize) {
                 *at = block;
@@ -53,7 +53,7 @@ impl Worklist {
         }
         Self {
             order,
-            waiting: vec![false; reached],
+            waiting: filled(false, reached),
             blocks,
             next: 0,
         }
