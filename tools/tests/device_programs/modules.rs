@@ -3,6 +3,7 @@
 
 use super::{config, piped, source, statements};
 use proptest::prelude::*;
+use std::fmt::Write;
 
 /// Types of arguments that kernels can be launched with.
 const TYPES: [&str; 14] = [
@@ -68,10 +69,12 @@ fn nested(programs: &[String]) -> String {
     let mut text = format!("{}\n", names[..names.len() / programs.len()].join("\n"));
     for program in programs {
         let lines: Vec<&str> = program.lines().filter(|line| !is_name(line)).collect();
-        text += &format!(
-            "module attributes {{gpu.container_module}} {{\n{}\n",
+        writeln!(
+            text,
+            "module attributes {{gpu.container_module}} {{\n{}",
             lines.join("\n")
-        );
+        )
+        .unwrap();
     }
     text + &"}\n".repeat(programs.len())
 }
