@@ -217,6 +217,20 @@ fn token(profile: Profile) -> &'static str {
 
 const CONSTANTS: [u32; 10] = [0, 1, 2, 3, 4, 7, 8, 15, 16, 63];
 
+/// Functions that write to a buffer and return it.
+const MADE: &str = "memref.global @made : !made = uninitialized
+func.func private @global(%t: index, %v: f32) -> !made {
+%made = memref.get_global @made : !made
+memref.store %v, %made[%t] : !made
+return %made : !made
+}
+func.func private @new(%t: index, %v: f32) -> !made {
+%made = memref.alloc() : !made
+memref.store %v, %made[%t] : !made
+return %made : !made
+}
+";
+
 /// What kernels begin with: their arguments and what all statements use.
 fn head(profile: Profile) -> String {
     let token = token(profile);
@@ -226,13 +240,11 @@ fn head(profile: Profile) -> String {
         "%bits = memref.load %drawn[%t] : memref<8xi64>"
     };
     // Where threads read what others have copied, it matters which views are of the same memory.
-    let (slots, view) = if profile.lanes {
-        (
-            "%bytes: !bytes",
-            "%slots = memref.view %bytes[%c0][] : !bytes to !slots\n",
-        )
+    let (slots, view, made) = if profile.lanes {
+        let view = "%slots = memref.view %bytes[%c0][] : !bytes to !slots\n";
+        ("%bytes: !bytes", view, MADE)
     } else {
-        ("%slots: !slots", "")
+        ("%slots: !slots", "", "")
     };
     let constants = CONSTANTS.map(|c| format!("%c{c} = arith.constant {c} : index\n"));
     format!(
@@ -252,18 +264,7 @@ func.func private @write(%out: !out, %t: index, %v: f32) {{
 memref.store %v, %out[%c4, %t] : !out
 return
 }}
-memref.global @made : !made = uninitialized
-func.func private @global(%t: index, %v: f32) -> !made {{
-%made = memref.get_global @made : !made
-memref.store %v, %made[%t] : !made
-return %made : !made
-}}
-func.func private @new(%t: index, %v: f32) -> !made {{
-%made = memref.alloc() : !made
-memref.store %v, %made[%t] : !made
-return %made : !made
-}}
-func.func private @hold(%token: {token}) {{
+{made}func.func private @hold(%token: {token}) {{
 return
 }}
 gpu.func @k(%src: !src, %drawn: memref<8xi64>, %chosen: i64, %out: !out, %rows: !rows) workgroup({slots}, %extra: !extra) kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
