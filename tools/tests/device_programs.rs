@@ -5,6 +5,7 @@
 //! - The same without one dependency: the runtime's simulated device finds one clean if, and only if, `async-sim` does.
 //! - Straight programs with tokens at random: `async-sim` finds one clean if, and only if, no two accesses of a buffer conflict that no path of tokens
 //!   and awaits orders; so does the runtime's simulated device, for buffers of the device.
+//! - Programs in nested modules are lowered, and so are launches with arguments of any type, or refused ([`modules`]).
 //! - Each call of the simulated device fails in turn ([`errors`]), and the same one in `async-sim`.
 //!
 //! The programs are the same in every run; `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
@@ -16,6 +17,9 @@ mod host;
 
 #[path = "device_programs/errors.rs"]
 mod errors;
+
+#[path = "device_programs/modules.rs"]
+mod modules;
 
 use host::config;
 use proptest::prelude::*;

@@ -179,6 +179,9 @@ impl Writer {
     }
 
     fn row(&mut self) -> String {
+        if self.draw(5) == 0 {
+            return self.narrow_row();
+        }
         if self.draw(2) == 0 {
             return self.pick(&["%c0", "%c1", "%c2"]).to_owned();
         }
@@ -188,6 +191,17 @@ impl Writer {
         let (more, modulus) = (self.pick(&["%c0", "%c1", "%c2"]), self.pick(&["%c2", "%c3"]));
         self.line(format!("{sum} = arith.addi {index}, {more} : index"));
         self.line(format!("{row} = arith.remui {sum}, {modulus} : index"));
+        row
+    }
+
+    /// A row that is a product of few bits, which is far larger than it in more of them.
+    fn narrow_row(&mut self) -> String {
+        let [first, second, product, row] = [(); 4].map(|()| self.value());
+        let (ty, a, b) = [("i8", 64, 4), ("i8", 19, 27), ("i8", 43, 6), ("i16", 6, 10923)][self.draw(4)];
+        self.line(format!("{first} = arith.constant {a} : {ty}"));
+        self.line(format!("{second} = arith.constant {b} : {ty}"));
+        self.line(format!("{product} = arith.muli {first}, {second} : {ty}"));
+        self.line(format!("{row} = arith.index_cast {product} : {ty} to index"));
         row
     }
 

@@ -264,6 +264,14 @@ impl<'c> Machine<'c> {
         }
     }
 
+    /// The row that a view is of.
+    fn row(&self, view: Value<'c>) -> i64 {
+        match self.values[&view].0 {
+            Content::Buffer(_, Some(row)) => row,
+            _ => panic!("a row"),
+        }
+    }
+
     /// The result of an operation that runs on no engine, and has no effects.
     fn pure(&mut self, op: Op<'c>) -> Content {
         let integer = |index| self.integer(op.operand(index));
@@ -277,9 +285,11 @@ impl<'c> Machine<'c> {
                 self.buffers += 1;
                 Content::Buffer(self.buffers, None)
             }
-            memref::SUBVIEW | memref::VIEW => {
+            memref::SUBVIEW | memref::VIEW | memref::REINTERPRET_CAST => {
                 let offsets = op.attr(attr::STATIC_OFFSETS).and_then(dense_numbers);
                 let row = match offsets.as_deref() {
+                    // It counts in bytes from where its view begins.
+                    Some([bytes]) => self.row(op.operand(0)) + bytes / 64,
                     Some([row, ..]) if *row != DYNAMIC => *row,
                     Some(_) => integer(1),
                     // A row of so many bytes.

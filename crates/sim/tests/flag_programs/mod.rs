@@ -78,6 +78,14 @@ impl Writer {
                 (view, "!tile")
             }
             3 => (format!("%b{}", self.draw(3)), "!bytes"),
+            4 => {
+                // It leaves the view, for the row behind.
+                let bytes = self.draw(3);
+                self.line(&format!(
+                    "{view} = memref.reinterpret_cast %b{bytes} to offset: [64], sizes: [64], strides: [1] : !bytes to !behind"
+                ));
+                (view, "!behind")
+            }
             _ => (tile, "!tile"),
         }
     }
@@ -203,7 +211,7 @@ pub fn program(seed: u64) -> (String, bool) {
     let depth = usize::try_from(seed % 3).unwrap_or(0);
     writer.block(depth, &visible, "%c1");
     let source = format!(
-        "!tile = memref<8x64xf32>\n!row = memref<1x64xf32, strided<[64, 1], offset: ?>>\n!bytes = memref<64xi8>\n\
+        "!tile = memref<8x64xf32>\n!row = memref<1x64xf32, strided<[64, 1], offset: ?>>\n!bytes = memref<64xi8>\n!behind = memref<64xi8, strided<[1], offset: 64>>\n\
          func.func @random(%a0: !tile, %a1: !tile, %a2: !tile {{llvm.noalias}}, %x: i32, %y: i32, %n: index) {{\n\
          %c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n%c2 = arith.constant 2 : index\n\
          %c3 = arith.constant 3 : index\n%c64 = arith.constant 64 : index\n%zero = arith.constant 0 : i32\n\

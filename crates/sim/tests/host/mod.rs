@@ -33,8 +33,8 @@ pub enum Stmt {
     For(usize, Vec<Stmt>),
     /// A call of a `func.func` that takes and returns all tokens, or of an `async.func`.
     Call(Vec<Stmt>, bool),
-    /// The last buffer is another one meanwhile, which holds zeros at first and is deallocated after that.
-    Temporary(Vec<Stmt>),
+    /// The last buffer is another one meanwhile, which is deallocated after that. At first it holds what the buffer holds, or zeros.
+    Temporary(Vec<Stmt>, bool),
 }
 
 /// How a region comes after what it conflicts with, and how it ends.
@@ -131,7 +131,7 @@ pub fn statements() -> impl Strategy<Value = Vec<Stmt>> {
             1 => (place(), body(), body()).prop_map(|(place, then, other)| Stmt::If(place, then, other)),
             1 => (0..4_usize, body()).prop_map(|(trip, body)| Stmt::For(trip, body)),
             1 => (body(), any::<bool>()).prop_map(|(body, is_async)| Stmt::Call(body, is_async)),
-            1 => body().prop_map(Stmt::Temporary),
+            1 => (body(), any::<bool>()).prop_map(|(body, copies)| Stmt::Temporary(body, copies)),
         ]
     });
     prop::collection::vec(stmt, 2..6)
@@ -185,8 +185,11 @@ impl State {
                     self.run(if odd { then } else { other });
                 }
                 Stmt::For(trip, body) => (0..*trip).for_each(|_| self.run(body)),
-                Stmt::Temporary(body) => {
-                    let last = std::mem::take(&mut self.buffers[BUFFERS - 1]);
+                Stmt::Temporary(body, copies) => {
+                    let last = self.buffers[BUFFERS - 1];
+                    if !copies {
+                        self.buffers[BUFFERS - 1] = [0; ELEMENTS];
+                    }
                     self.run(body);
                     self.buffers[BUFFERS - 1] = last;
                 }
@@ -228,9 +231,12 @@ impl Sets {
                     self.add(then);
                     self.add(other);
                 }
-                Stmt::Temporary(body) => {
+                Stmt::Temporary(body, copies) => {
                     let mut inner = Self::of(body);
                     inner.reads.remove(&(BUFFERS - 1));
+                    if *copies {
+                        inner.reads.insert(BUFFERS - 1);
+                    }
                     inner.writes.remove(&(BUFFERS - 1));
                     self.reads.append(&mut inner.reads);
                     self.writes.append(&mut inner.writes);

@@ -196,11 +196,14 @@ impl Writer {
             Stmt::For(trip, body) => self.repeat(*trip, body, state),
             Stmt::Call(body, false) => self.call(body, state),
             Stmt::Call(body, true) => self.async_call(body, state),
-            Stmt::Temporary(body) => {
+            Stmt::Temporary(body, copies) => {
                 let last = BUFFERS - 1;
                 let outer = (state.values[last].clone(), state.tokens[last].clone());
-                state.values[last] = self.tensor(&vec!["%zero".to_owned(); ELEMENTS]);
-                state.tokens[last] = self.def("async.ready");
+                // A value can be read after others have been made of it.
+                if !copies {
+                    state.values[last] = self.tensor(&vec!["%zero".to_owned(); ELEMENTS]);
+                    state.tokens[last] = self.def("async.ready");
+                }
                 self.body(body, state);
                 (state.values[last], state.tokens[last]) = outer;
             }

@@ -271,7 +271,7 @@ impl Writer {
             Stmt::For(trip, body) => self.repeat(*trip, body, state),
             Stmt::Call(body, false) => self.call(body, state),
             Stmt::Call(body, true) => self.async_call(body, state),
-            Stmt::Temporary(body) => self.temporary(body, state),
+            Stmt::Temporary(body, copies) => self.temporary(body, *copies, state),
         }
     }
 
@@ -523,15 +523,22 @@ impl Writer {
         self.note(&sets, &token, state);
     }
 
-    fn temporary(&mut self, body: &[Stmt], state: &mut State) {
+    fn temporary(&mut self, body: &[Stmt], copies: bool, state: &mut State) {
+        let last = BUFFERS - 1;
+        let mut numbers = vec!["%zero".to_owned(); ELEMENTS];
+        if copies {
+            self.order((last, 0), false, state);
+            numbers = (0..ELEMENTS)
+                .map(|element| self.load((last, element), state))
+                .collect();
+        }
         let buffer = self.def(&format!("memref.alloc() : {}", ty()));
         let ready = self.ready();
-        let last = BUFFERS - 1;
         let outer = (state.buffers[last].clone(), state.tokens[last].clone());
         state.buffers[last].clone_from(&buffer);
         state.tokens[last] = [ready.clone(), ready];
-        for element in 0..ELEMENTS {
-            self.store("%zero", (last, element), state);
+        for (element, number) in numbers.iter().enumerate() {
+            self.store(number, (last, element), state);
         }
         self.body(body, state);
         let tokens = state.tokens[last].clone();

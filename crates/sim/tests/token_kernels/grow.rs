@@ -8,7 +8,7 @@ use super::stmt::{Bound, Carry, Condition, FLAGS, For, Issue, Lane, ROWS, SLOTS,
 const TYPES: [&str; 5] = ["index", "i32", "i64", "i8", "i16"];
 /// Known numbers of iterations: most of those that are peeled.
 const TRIPS: [u8; 16] = [2, 3, 4, 0, 1, 2, 3, 4, 2, 3, 5, 6, 8, 9, 12, 2];
-const VIEWS: [View; 4] = [View::Plain, View::Subview, View::Flat, View::Recast];
+const VIEWS: [View; 5] = [View::Plain, View::Subview, View::Flat, View::Recast, View::Beyond];
 
 /// What grows statements.
 pub struct Grower<'a, S: ?Sized> {
@@ -50,15 +50,10 @@ impl<S: Source + ?Sized> Grower<'_, S> {
     fn leaf(&mut self) -> Stmt {
         let uniform = self.profile.uniform;
         match self.source.below(32) {
-            0..=8 => Stmt::Fill(self.slot(), self.issue(), self.source.pick(&VIEWS)),
+            0..=8 => Stmt::Fill(self.slot(), self.issue(), self.view()),
             9..=14 => {
                 let slots = (0..=self.source.below(3)).map(|_| self.slot()).collect();
-                Stmt::Use(
-                    slots,
-                    self.source.one_in(2),
-                    self.source.pick(&VIEWS),
-                    self.lane(),
-                )
+                Stmt::Use(slots, self.source.one_in(2), self.view(), self.lane())
             }
             15 => Stmt::Select(self.condition(), self.slot(), self.slot()),
             16 => Stmt::Put(self.slot()),
@@ -72,6 +67,7 @@ impl<S: Source + ?Sized> Grower<'_, S> {
             24 if self.profile.counted => Stmt::Copy,
             25 if self.profile.counted => Stmt::Commit,
             26 if self.profile.counted => Stmt::Wait(self.source.pick(&[0, 1, 2, 3, 5])),
+            27 if self.profile.lanes => Stmt::Made(self.source.one_in(2), self.lane()),
             27..=29 if self.profile.stores => Stmt::Store(self.slot(), self.source.below(ROWS)),
             30 if uniform => Stmt::Barrier,
             _ => Stmt::Write(self.source.one_in(2)),
@@ -89,6 +85,12 @@ impl<S: Source + ?Sized> Grower<'_, S> {
             Issue::Depends,
             Issue::Region,
         ])
+    }
+
+    fn view(&mut self) -> View {
+        // Where others don't read it, it does not matter where a slot is.
+        let most = if self.profile.lanes { 5 } else { 4 };
+        self.source.pick(&VIEWS[..most])
     }
 
     fn lane(&mut self) -> Lane {

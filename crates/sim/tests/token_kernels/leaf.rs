@@ -16,6 +16,7 @@ impl Writer {
                 let place = &scope.slots[*slot].1;
                 self.line(&format!("memref.store %one, %slots[{place}, %t] : !slots"));
             }
+            Stmt::Made(global, lane) => self.made(*global, *lane),
             Stmt::Await(slot) => {
                 self.wait_for(&[scope.slots[*slot].0.clone()]);
                 self.line("memref.store %one, %out[%c4, %t] : !out");
@@ -79,10 +80,14 @@ impl Writer {
                 let at = self.def(&format!("arith.addi {first}, {lane} : index"));
                 format!("{flat}[{at}] : !flat")
             }
-            View::Recast => {
+            View::Recast | View::Beyond => {
+                let (of, ty) = match view {
+                    View::Recast => ("%slots".to_owned(), "!slots"),
+                    _ => (self.def("memref.view %bytes[%c0][] : !bytes to !first"), "!first"),
+                };
                 let first = self.def(&format!("arith.muli {place}, %c8 : index"));
                 let line = self.def(&format!(
-                    "memref.reinterpret_cast %slots to offset: [{first}], sizes: [{THREADS}], strides: [1] : !slots to !line"
+                    "memref.reinterpret_cast {of} to offset: [{first}], sizes: [{THREADS}], strides: [1] : {ty} to !line"
                 ));
                 format!("{line}[{lane}] : !line")
             }
@@ -144,15 +149,22 @@ impl Writer {
             tokens = vec![self.def(&format!("async.join {}", tokens.join(", ")))];
         }
         self.wait_for(&tokens);
-        let lane = match lane {
-            Lane::Own => "%t",
-            Lane::Mirrored => "%mirrored",
-            Lane::Next => "%next",
-        };
+        let lane = lane.index();
         for slot in slots {
             let element = self.element(&scope.slots[*slot].1, lane, view);
             self.add(&element, *slot);
         }
+    }
+
+    fn made(&mut self, global: bool, lane: Lane) {
+        // Others may still read what the last call has written to the global.
+        self.barrier();
+        let function = if global { "global" } else { "new" };
+        let made = self.def(&format!(
+            "func.call @{function}(%t, %one) : (index, f32) -> !made"
+        ));
+        self.barrier();
+        self.add(&format!("{made}[{}] : !made", lane.index()), 0);
     }
 
     /// Adds an element to one of the output.

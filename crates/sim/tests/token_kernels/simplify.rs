@@ -99,6 +99,7 @@ fn plainer(stmt: &mut Stmt) -> bool {
             (*issue, *view) = (Issue::Awaited, View::Plain);
             true
         }
+        Stmt::Made(global, _) => std::mem::take(global),
         Stmt::Use(slots, joined, view, lane) => {
             let plain = (slots.len(), *joined, *view, *lane) == (1, false, View::Plain, Lane::Own);
             slots.truncate(1);

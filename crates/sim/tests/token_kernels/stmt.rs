@@ -73,6 +73,8 @@ pub enum View {
     Flat,
     /// In a `memref.reinterpret_cast` with the slot as its offset.
     Recast,
+    /// The same of a `memref.view` that ends with the first slot.
+    Beyond,
 }
 
 /// How a copy is issued.
@@ -97,6 +99,17 @@ pub enum Lane {
     Mirrored,
     /// That of the next one.
     Next,
+}
+
+impl Lane {
+    /// The number of the element.
+    pub fn index(self) -> &'static str {
+        match self {
+            Self::Own => "%t",
+            Self::Mirrored => "%mirrored",
+            Self::Next => "%next",
+        }
+    }
 }
 
 /// A counted loop.
@@ -126,6 +139,8 @@ pub enum Stmt {
     Select(Condition, usize, usize),
     /// Writes to a slot without a copy.
     Put(usize),
+    /// Calls a function that writes to a buffer and returns it, a new one or a global, and adds what is in it to the output.
+    Made(bool, Lane),
     /// Awaits a slot.
     Await(usize),
     /// Awaits some token that the kernel has, however old.

@@ -217,6 +217,20 @@ fn token(profile: Profile) -> &'static str {
 
 const CONSTANTS: [u32; 10] = [0, 1, 2, 3, 4, 7, 8, 15, 16, 63];
 
+/// Functions that write to a buffer and return it.
+const MADE: &str = "memref.global @made : !made = uninitialized
+func.func private @global(%t: index, %v: f32) -> !made {
+%made = memref.get_global @made : !made
+memref.store %v, %made[%t] : !made
+return %made : !made
+}
+func.func private @new(%t: index, %v: f32) -> !made {
+%made = memref.alloc() : !made
+memref.store %v, %made[%t] : !made
+return %made : !made
+}
+";
+
 /// What kernels begin with: their arguments and what all statements use.
 fn head(profile: Profile) -> String {
     let token = token(profile);
@@ -225,6 +239,13 @@ fn head(profile: Profile) -> String {
     } else {
         "%bits = memref.load %drawn[%t] : memref<8xi64>"
     };
+    // Where threads read what others have copied, it matters which views are of the same memory.
+    let (slots, view, made) = if profile.lanes {
+        let view = "%slots = memref.view %bytes[%c0][] : !bytes to !slots\n";
+        ("%bytes: !bytes", view, MADE)
+    } else {
+        ("%slots: !slots", "", "")
+    };
     let constants = CONSTANTS.map(|c| format!("%c{c} = arith.constant {c} : index\n"));
     format!(
         "!src = memref<16x8xf32>
@@ -232,6 +253,9 @@ fn head(profile: Profile) -> String {
 !rows = memref<2x8xf32>
 !slots = memref<4x8xf32, #gpu.address_space<workgroup>>
 !flat = memref<32xf32, #gpu.address_space<workgroup>>
+!bytes = memref<128xi8, #gpu.address_space<workgroup>>
+!first = memref<8xf32, #gpu.address_space<workgroup>>
+!made = memref<8xf32, #gpu.address_space<workgroup>>
 !line = memref<8xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
 !extra = memref<64x8xf32, #gpu.address_space<workgroup>>
 gpu.module @m {{
@@ -240,11 +264,11 @@ func.func private @write(%out: !out, %t: index, %v: f32) {{
 memref.store %v, %out[%c4, %t] : !out
 return
 }}
-func.func private @hold(%token: {token}) {{
+{made}func.func private @hold(%token: {token}) {{
 return
 }}
-gpu.func @k(%src: !src, %drawn: memref<8xi64>, %chosen: i64, %out: !out, %rows: !rows) workgroup(%slots: !slots, %extra: !extra) kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
-{}%true = arith.constant true
+gpu.func @k(%src: !src, %drawn: memref<8xi64>, %chosen: i64, %out: !out, %rows: !rows) workgroup({slots}, %extra: !extra) kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
+{}{view}%true = arith.constant true
 %false = arith.constant false
 %zero = arith.constant 0.0 : f32
 %one = arith.constant 1.0 : f32
