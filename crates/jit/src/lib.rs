@@ -5,6 +5,7 @@
 //! - `link`: where the functions are that the module declares; `builtins`: those that LLVM calls by itself.
 //! - `kernels`: which kernels there are; `launch`: runs one on memory of the host, `host`, by `turns` where kernels share memory.
 
+mod bufferize;
 mod builtins;
 mod host;
 mod kernels;
@@ -54,7 +55,7 @@ pub struct Options {
 pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported> {
     let libraries = Libraries::open(&options.shared_libs)?;
     let returns = lower::check_entry(module, &options.entry)?;
-    lower::bufferize(module)?;
+    bufferize::bufferize(module)?;
     let chip = asyncopt_rt::device::chip().map_err(|message| {
         eprintln!("async-opt run: {message}");
         Reported

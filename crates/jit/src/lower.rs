@@ -8,13 +8,10 @@
 use crate::Reported;
 use async_dialects::names::gpux_attr;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, Walk};
-use async_mlir::melior::ir::Type;
-use async_mlir::melior::ir::attribute::{IntegerAttribute, TypeAttribute};
-use async_mlir::melior::ir::r#type::TypeLike as _;
-use async_mlir::names::{arith, attr, builtin, func, gpu, llvm, tensor, ub};
+use async_mlir::ir::{Block, Op, Walk};
+use async_mlir::melior::ir::attribute::TypeAttribute;
+use async_mlir::names::{attr, builtin, gpu, llvm};
 use async_mlir::text::{collect_text, string_ref};
-use async_mlir::types::tensor_shape;
 use mlir_sys::{
     mlirOpPassManagerAddPipeline, mlirPassManagerCreate, mlirPassManagerDestroy,
     mlirPassManagerGetAsOpPassManager, mlirPassManagerRunOnOp,
@@ -80,100 +77,6 @@ fn refuse<T>(op: Op<'_>, message: &str) -> Result<T, Reported> {
 /// The operations directly in a module.
 pub fn top_level(module: Op<'_>) -> Vec<Op<'_>> {
     module.region(0).first().map_or(Vec::new(), Block::ops)
-}
-
-/// Returns true if `op`, or an operation in it, has to do with a tensor.
-fn has_tensors(op: Op<'_>) -> bool {
-    let found = op.walk(|op| {
-        let blocks = op.regions().flat_map(Region::blocks);
-        let arguments = blocks.flat_map(|block| block.args().collect::<Vec<_>>());
-        let mut values = op.results().chain(op.operands()).chain(arguments);
-        if values.any(|value| value.ty().is_tensor()) {
-            Walk::Stop
-        } else {
-            Walk::Advance
-        }
-    });
-    found == Walk::Stop
-}
-
-/// The outermost operations that have tensors in a region of several blocks.
-fn with_tensors_in_blocks(module: Op<'_>) -> Vec<Op<'_>> {
-    let mut found = Vec::new();
-    module.walk(|op| {
-        if op.regions().any(|region| region.blocks().len() > 1) && has_tensors(op) {
-            found.push(op);
-            return Walk::Skip;
-        }
-        Walk::Advance
-    });
-    found
-}
-
-/// Makes branches between blocks that have tensors structured: One-Shot Bufferize takes a write behind a loop of blocks for one that no
-/// later read sees, so it writes in place where it must not.
-fn structure_blocks(module: Op<'_>) -> Result<(), Reported> {
-    let functions = with_tensors_in_blocks(module);
-    for function in functions.into_iter().filter(|op| op.is(func::FUNC)) {
-        // Lifting has each branch hand on everything, which the other pass tidies up.
-        run(function, "lift-cf-to-scf,canonicalize")?;
-        define_poison(function);
-    }
-    let left = with_tensors_in_blocks(module);
-    let Some(left) = left.first() else { return Ok(()) };
-    Diagnostic::error(
-        *left,
-        "has tensors in several blocks, and can't be bufferized like that",
-    )
-    .note(
-        *left,
-        "make the branches structured (scf.if, scf.while), or give it buffers instead of tensors",
-    )
-    .emit();
-    Err(Reported)
-}
-
-/// Makes tensors without a value empty ones, which have buffers: it is what is handed on along branches that nobody reads it after.
-fn define_poison(function: Op<'_>) {
-    let mut poison = Vec::new();
-    function.walk(|op| {
-        if op.is(ub::POISON) {
-            poison.push(op);
-        }
-        Walk::Advance
-    });
-    for op in poison {
-        let ty = op.result(0).ty();
-        let Some(shape) = tensor_shape(ty) else { continue };
-        let index = Type::index(op.context());
-        let unknown = shape.sizes.iter().filter(|size| size.is_none());
-        let sizes: Vec<Value> = unknown
-            .map(|_| {
-                OpBuilder::new(arith::CONSTANT, op.location())
-                    .results(&[index])
-                    .attr(attr::VALUE, IntegerAttribute::new(index, 0).into())
-                    .before(op)
-                    .result(0)
-            })
-            .collect();
-        let empty = OpBuilder::new(tensor::EMPTY, op.location())
-            .operands(&sizes)
-            .results(&[ty])
-            .before(op);
-        op.replace_with(&[empty.result(0)]);
-    }
-}
-
-/// Gives tensors buffers, if there are any.
-pub fn bufferize(module: Op<'_>) -> Result<(), Reported> {
-    if !has_tensors(module) {
-        return Ok(());
-    }
-    structure_blocks(module)?;
-    run(
-        module,
-        "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops function-boundary-type-conversion=identity-layout-map}",
-    )
 }
 
 /// The pipeline that lowers asynchronous host code.

@@ -116,6 +116,9 @@ operations! {
         UITOFP = "uitofp",
         XORI = "xori",
     }
+    bufferization "bufferization" {
+        ALLOC_TENSOR = "alloc_tensor",
+    }
     builtin "builtin" {
         MODULE = "module",
         UNREALIZED_CONVERSION_CAST = "unrealized_conversion_cast",
