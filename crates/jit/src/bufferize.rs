@@ -5,7 +5,7 @@
 use crate::Reported;
 use crate::lower::run;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::ir::{Definition, Op, OpBuilder, Region, Value, Walk};
+use async_mlir::ir::{Block, Definition, Op, OpBuilder, Region, Value, Walk};
 use async_mlir::melior::ir::Type;
 use async_mlir::melior::ir::attribute::IntegerAttribute;
 use async_mlir::melior::ir::r#type::TypeLike as _;
@@ -175,7 +175,7 @@ fn made_of(op: Op<'_>) -> Vec<Value<'_>> {
         return operands[outputs..].iter().copied().filter(is_tensor).collect();
     }
     let blocks = op.regions().flat_map(Region::blocks);
-    let ends: Vec<Op> = blocks.filter_map(|block| block.terminator()).collect();
+    let ends: Vec<Op> = blocks.filter_map(Block::terminator).collect();
     let handed_on = ends.iter().flat_map(|end| end.operands());
     op.operands().chain(handed_on).filter(is_tensor).collect()
 }
