@@ -77,14 +77,8 @@ impl<'c> AwaitCheck<'_, 'c> {
 
     /// Judges, then writes the certificate; returns the places of superfluous waits.
     fn judge_first(&self, reading: &Reading<'c>) -> Result<Vec<usize>, PassError<'c>> {
-        let Judged {
-            certificate,
-            superfluous,
-        } = Judged::of(&reading.code, self.limits(reading).as_deref());
-        let superfluous = superfluous.map_err(|refusal| {
-            let refused = reading.refused_await(&certificate, &refusal);
-            error(self.function, refused.map(Place::from), &refusal)
-        })?;
+        let judged = Judged::of(&reading.code, self.limits(reading).as_deref());
+        let (certificate, superfluous) = judged.accepted(self.function, reading)?;
         if !self.file.is_empty() && !reading.code.instrs.is_empty() {
             let text = Text::new(self.function);
             let path = path_of(self.function);
@@ -156,6 +150,19 @@ impl Judged {
             superfluous,
         }
     }
+
+    /// The certificate, and the places of superfluous waits; or the error at the await that is refused, which still stands in `function`.
+    fn accepted<'c>(
+        self,
+        function: Op<'c>,
+        reading: &Reading<'c>,
+    ) -> Result<(Certificate, Vec<usize>), PassError<'c>> {
+        let superfluous = self.superfluous.map_err(|refusal| {
+            let refused = reading.refused_await(&self.certificate, &refusal);
+            error(function, refused.map(Place::from), &refusal)
+        })?;
+        Ok((self.certificate, superfluous))
+    }
 }
 
 /// The error for a function that is refused, at the await `refused`, if it is for one.
@@ -193,14 +200,7 @@ pub(crate) fn check_nvgpu_waits<'c>(
         expected: Expected::default(),
     };
     let reading = read(function, vocabulary);
-    let Judged {
-        certificate,
-        superfluous,
-    } = Judged::of(&reading.code, None);
-    superfluous.map_err(|refusal| {
-        let refused = reading.refused_await(&certificate, &refusal);
-        error(function, refused.map(Place::from), &refusal)
-    })?;
+    let (certificate, _) = Judged::of(&reading.code, None).accepted(function, &reading)?;
     if file.is_empty() || reading.code.instrs.is_empty() {
         return Ok(());
     }
