@@ -220,9 +220,12 @@ fn check_op<'c>(
         let why = format!("the count of this wait is not from 0 to {most}");
         return Err(Refusal::new(op, why));
     }
-    for outer in op.ancestors().take_while(|outer| *outer != code) {
+    for outer in op.ancestors() {
         if !around.insert(outer) {
             break;
+        }
+        if outer == code {
+            return branches(code);
         }
         if region_op_kind(outer).is_none() {
             let why = format!("tokens can't be carried through '{}'", outer.name());
@@ -230,7 +233,7 @@ fn check_op<'c>(
         }
         branches(outer)?;
     }
-    branches(code)
+    Ok(())
 }
 
 /// Returns an error if a block of `op` ends with a branch that tokens can't be handed to.

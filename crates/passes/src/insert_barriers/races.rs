@@ -6,8 +6,11 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::block_size;
 use async_mlir::ir::Op;
 use async_mlir::pass::PassError;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::barriers::{Race, StepId};
+
+/// How many accesses are named that meet the same later one: where copies are never awaited, any two accesses of a kernel may meet.
+const MOST_EARLIER: usize = 3;
 
 /// Reports accesses that no barrier can order: errors where threads are sure to meet, else warnings. If the awaits are `believed`
 /// to be right, nothing meets a copy in flight.
@@ -19,6 +22,8 @@ pub(super) fn report<'c>(
 ) -> Result<(), PassError<'c>> {
     let mut failed = false;
     let mut seen = FxHashSet::default();
+    let mut earlier: FxHashMap<(Op, bool), usize> = FxHashMap::default();
+    let mut reported = Vec::new();
     for overlap in overlaps {
         let region = |step: StepId| graph.kernel.steps[step].divergent;
         let apart = region(overlap.first.0).is_some() && region(overlap.first.0) == region(overlap.second.0);
@@ -32,8 +37,27 @@ pub(super) fn report<'c>(
         failed |= is_error(overlap);
         let (first, second) = (graph.accesses[overlap.first.1], graph.accesses[overlap.second.1]);
         if seen.insert((first, second)) {
-            diagnostic(function, (first, second), overlap, apart).emit();
+            let number = earlier.entry((second, is_error(overlap))).or_default();
+            *number += 1;
+            if *number <= MOST_EARLIER {
+                let is_last = *number == MOST_EARLIER;
+                reported.push((
+                    overlap,
+                    diagnostic(function, (first, second), overlap, apart),
+                    is_last.then_some(second),
+                ));
+            }
         }
+    }
+    for (overlap, diagnostic, last) in reported {
+        let unnamed = last.map(|second| (second, earlier[&(second, is_error(overlap))] - MOST_EARLIER));
+        let diagnostic = match unnamed.filter(|(_, number)| *number > 0) {
+            Some((second, number)) => {
+                diagnostic.note(second, format!("{number} more accesses meet this one"))
+            }
+            None => diagnostic,
+        };
+        diagnostic.emit();
     }
     if failed {
         Err(PassError::already_emitted())
