@@ -22,6 +22,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+# Kernels that call libdevice need the one beside ptxas, which tools/setup installs.
+os.environ["PATH"] = os.pathsep.join((str(ROOT / ".venv/bin"), os.environ["PATH"]))
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 LARGE = 100_000  # copies; larger programs are run once
 SMALL = 100  # functions, and copies in each, where small functions are measured without what a process does once

@@ -19,6 +19,11 @@
 // RUN: async-opt %s --mlir-disable-threading --gpux-tokens-to-groups=certificates=%t.again -o %t.other
 // RUN: diff %t.certificates %t.again
 
+// It is the same however the kernel is printed.
+// RUN: async-opt %s --mlir-print-op-generic --mlir-print-debuginfo --mlir-print-unique-ssa-ids --gpux-tokens-to-groups=certificates=%t.generic -o %t.generic-kernel
+// RUN: diff %t.certificates %t.generic
+// RUN: async-verify %t.generic-kernel %t.generic | FileCheck %s --check-prefix=VERIFIED
+
 // One wait other than in the certificate's function.
 // RUN: sed 's/wait_group <cp_async>, 1/wait_group <cp_async>, 2/' %t.kernel > %t.wrong-wait
 // RUN: not async-verify %t.wrong-wait %t.certificates 2>&1 | FileCheck %s --check-prefix=WAIT

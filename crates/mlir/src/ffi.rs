@@ -11,8 +11,8 @@ use std::ffi::c_void;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all)]
 mod generated {
     use mlir_sys::{
-        MlirAttribute, MlirBlock, MlirContext, MlirDiagnosticSeverity, MlirDialectHandle, MlirLocation,
-        MlirOperation, MlirRegion, MlirStringCallback, MlirStringRef, MlirType, MlirValue,
+        MlirAsmState, MlirAttribute, MlirBlock, MlirContext, MlirDiagnosticSeverity, MlirDialectHandle,
+        MlirLocation, MlirOperation, MlirRegion, MlirStringCallback, MlirStringRef, MlirType, MlirValue,
     };
     include!(concat!(env!("OUT_DIR"), "/ffi.rs"));
 }

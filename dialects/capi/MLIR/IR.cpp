@@ -16,6 +16,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
+#include <limits>
+
 using namespace mlir;
 
 static IRMapping &unwrap(AsyncOptMapping mapping) {
@@ -159,4 +161,20 @@ bool asyncOptValueGetConstantInt(MlirValue v, int64_t *value) {
     return false;
   *value = constant.getSExtValue();
   return true;
+}
+
+MlirAsmState asyncOptAsmStateCreate(MlirOperation op) {
+  OpPrintingFlags flags;
+  flags.useLocalScope()
+      .printGenericOpForm(false)
+      .enableDebugInfo(false)
+      .skipRegions(false)
+      .assumeVerified(false)
+      .printValueUsers(false)
+      .printUniqueSSAIDs(false)
+      .printNameLocAsPrefix(false)
+      // Nothing is as large.
+      .elideLargeElementsAttrs(std::numeric_limits<int64_t>::max())
+      .elideLargeResourceString(std::numeric_limits<int64_t>::max());
+  return wrap(new AsmState(unwrap(op), flags));
 }

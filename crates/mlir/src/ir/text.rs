@@ -2,32 +2,22 @@
 
 use super::{Op, Value};
 use crate::ffi;
-use melior::ir::operation::OperationPrintingFlags;
-use mlir_sys::{
-    MlirAsmState, mlirAsmStateCreateForOperation, mlirAsmStateDestroy, mlirOperationPrintWithState,
-    mlirValuePrintAsOperand,
-};
+use mlir_sys::{MlirAsmState, mlirAsmStateDestroy, mlirOperationPrintWithState, mlirValuePrintAsOperand};
 
 /// The text of an operation that uses no value from outside of it, such as a function. It does not depend on what is around the
-/// operation, so that passes may ask for it.
+/// operation, nor on options of the command line for printing, so that passes may ask for it.
 pub struct Text<'c> {
     op: Op<'c>,
     state: MlirAsmState,
-    /// Dropped after the state, which may refer to them.
-    _flags: OperationPrintingFlags,
 }
 
 impl<'c> Text<'c> {
     /// The text of `op`, which must not change before it is read.
     #[must_use]
     pub fn new(op: Op<'c>) -> Self {
-        let flags = OperationPrintingFlags::new().use_local_scope();
-        Self {
-            op,
-            // SAFETY: a live operation, and flags that are dropped after the state.
-            state: unsafe { mlirAsmStateCreateForOperation(op.to_raw(), flags.to_raw()) },
-            _flags: flags,
-        }
+        // SAFETY: a live operation.
+        let state = unsafe { ffi::asyncOptAsmStateCreate(op.to_raw()) };
+        Self { op, state }
     }
 
     /// All of it, without locations.

@@ -49,6 +49,7 @@ pub struct RecordedProof {
     /// The ring.
     pub ring: u32,
     /// The ring of which it is told how many times threads have gathered there; `None` if they gather nowhere.
+    #[serde(deserialize_with = "Option::deserialize")] // It may be null, and not left out.
     pub gathering: Option<u32>,
     /// Which iterations are told apart: `some`, `guards` or `all`.
     pub iterations: Iterations,

@@ -90,7 +90,12 @@ fn changes(json: &Value) -> Vec<Value> {
                 fields.insert(name.to_owned(), value);
                 Value::Object(fields)
             };
-            absent.map(with).collect()
+            let without = |name: &String| {
+                let mut fields = fields.clone();
+                fields.remove(name);
+                Value::Object(fields)
+            };
+            absent.map(with).chain(fields.keys().map(without)).collect()
         }
     }
 }

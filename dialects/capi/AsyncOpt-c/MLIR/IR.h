@@ -111,6 +111,11 @@ MLIR_CAPI_EXPORTED bool asyncOptForEachConstantNumber(MlirAttribute attribute,
 MLIR_CAPI_EXPORTED bool asyncOptValueGetConstantInt(MlirValue v,
                                                     int64_t *value);
 
+/// The state to print `op`, which uses no value from outside of it, in full and
+/// in its own form, without locations: options of the command line for printing
+/// change nothing.
+MLIR_CAPI_EXPORTED MlirAsmState asyncOptAsmStateCreate(MlirOperation op);
+
 #ifdef __cplusplus
 }
 #endif
