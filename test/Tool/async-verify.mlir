@@ -19,6 +19,10 @@
 // RUN: async-opt %s --mlir-disable-threading --gpux-tokens-to-groups=certificates=%t.again -o %t.other
 // RUN: diff %t.certificates %t.again
 
+// RUN: sed 's/"claims":\[{"token":2/"claims":[{"token":4294967294/' %t.certificates > %t.no-token
+// RUN: not async-verify %t.kernel %t.no-token 2>&1 | FileCheck %s --check-prefix=NO-TOKEN
+// NO-TOKEN: names other FIFOs, loops or tokens
+
 // It is the same however the kernel is printed.
 // RUN: async-opt %s --mlir-print-op-generic --mlir-print-debuginfo --mlir-print-unique-ssa-ids --gpux-tokens-to-groups=certificates=%t.generic -o %t.generic-kernel
 // RUN: diff %t.certificates %t.generic

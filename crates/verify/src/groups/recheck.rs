@@ -37,6 +37,15 @@ pub fn recheck<'c>(record: &Record, with_tokens: Op<'c>, function: Op<'c>) -> Re
     };
     let reading = read(with_tokens, vocabulary);
     let certificate = record.certificate();
+    // The check has memory for each number up to the largest.
+    let (tokens, _) = reading.code.num_tokens_and_fifos();
+    if certificate
+        .claims
+        .iter()
+        .any(|claim| claim.token.0 as usize >= tokens)
+    {
+        return Err(Fault::Names("FIFOs, loops or tokens"));
+    }
     check(&reading.code, &certificate).map_err(|refusal| Fault::Refused(refusal.to_string()))?;
     check_exact(&reading.code, &certificate).map_err(|inexact| Fault::Inexact(inexact.to_string()))?;
     if !record.names_match(&reading, &Text::new(with_tokens)) {
