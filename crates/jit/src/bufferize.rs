@@ -1,6 +1,6 @@
 //! Gives tensors buffers.
 //!
-//! One-Shot Bufferize decides which tensors may share one. Of some code it decides wrongly, without a word; that is made other code before.
+//! One-Shot Bufferize decides which tensors may share one. For some code its answer is wrong, with no diagnostic; such code is rewritten first.
 
 use crate::Reported;
 use crate::lower::run;
@@ -108,7 +108,7 @@ fn define_poison(function: Op<'_>) {
     }
 }
 
-/// Has functions and loops hand on no buffer twice, as One-Shot Bufferize takes their results for different buffers: it copies the second one.
+/// Copies tensors that a function or a loop hands on twice, whole or in part: One-Shot Bufferize takes results for different buffers.
 fn separate_results(module: Op<'_>) {
     let mut terminators = Vec::new();
     module.walk(|op| {
@@ -119,7 +119,7 @@ fn separate_results(module: Op<'_>) {
         }
         Walk::Advance
     });
-    // An operation of a dialect that is not loaded would be one that nobody knows.
+    // Operations of a dialect that is not loaded would be unregistered.
     module.context().get_or_load_dialect(bufferization::NAMESPACE);
     for op in terminators {
         let operands = op.operands().enumerate();
@@ -143,7 +143,7 @@ fn separate_results(module: Op<'_>) {
     }
 }
 
-/// The values whose buffers may be that of `value`, or have it in them: what `value` is made of, and has no source itself.
+/// The values whose buffers may be that of `value`, or have it in them: those that `value` is made of, back to values that are made of no others.
 fn sources<'c>(value: Value<'c>) -> FxHashSet<Value<'c>> {
     let mut sources = FxHashSet::default();
     let mut seen = FxHashSet::default();

@@ -137,7 +137,7 @@ fn kernel_after(context: &Context, source: &str, passes: &[&str]) -> Code {
         let all = kernels(module.as_operation().into(), asynchronous);
         all.into_values().next()
     };
-    // In few random kernels is nothing asynchronous.
+    // A few random kernels have nothing asynchronous.
     let kernel = first(true).or_else(|| first(false)).expect("a kernel");
     kernel.unwrap_or_else(|message| panic!("{pipeline}: {message}"))
 }

@@ -1,4 +1,4 @@
-//! Schedules of loops, read from IR: which the checker of software pipelines takes for orders of the plain loop.
+//! Schedules of loops, read from IR: which of them the checker of software pipelines accepts.
 #![allow(missing_docs)]
 
 use async_dialects::registry::register_all_dialects;
@@ -10,7 +10,7 @@ use async_mlir::names::scf;
 use async_verify::pipeline::{Checked, Schedule, verify_schedule};
 use rustc_hash::FxHashMap;
 
-/// Executes a body's operations in this order, by the names of their `place`; returns true if the check accepts that.
+/// Returns true if the check accepts a schedule that executes operations of `body`, which are named by attributes, in this order.
 fn accepts(body: &str, order: [&str; 4]) -> bool {
     let registry = DialectRegistry::new();
     register_all_dialects(&registry);
@@ -61,7 +61,7 @@ fn a_read_stays_after_the_await_of_a_token_that_an_inner_loop_carries() {
     assert!(!accepts(body, ["copy", "inner", "read", "await"]));
 }
 
-/// The same if it is awaited in the inner loop, as long as that has iterations.
+/// The same if it is awaited in the inner loop.
 #[test]
 fn a_read_stays_after_an_inner_loop_that_awaits_what_it_carries() {
     let body = "%t = gpux.copy async %src[%i], %dst[%c0], 4 {copy} : !src to !dst
