@@ -49,6 +49,30 @@ gpu.module @m {
     gpu.return
   }
 
+  // No second iteration comes before the rest of the first one.
+  // CHECK-LABEL: gpu.func @one_iteration_to_the_same_element
+  // CHECK:         gpux.copy async
+  // CHECK:         memref.store %{{.*}}, %arg1[%c0]
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK:         %[[V:.*]] = memref.load
+  // CHECK:         memref.store %[[V]], %arg1[%c0]
+  gpu.func @one_iteration_to_the_same_element(%in: !In, %out: !In) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %t = gpu.thread_id x
+    %tile = memref.alloc() : !Tile
+    scf.for %i = %c0 to %c1 step %c1 {
+      %token = gpux.copy async %in[%i], %tile[%t], 1 {async.stage = 0, async.order = 0} : !In to !Tile
+      memref.store %zero, %out[%c0] {async.stage = 0, async.order = 1} : !In
+      gpu.barrier {async.stage = 0, async.order = 2}
+      async.await %token {async.stage = 1, async.order = 3}
+      %v = memref.load %tile[%t] {async.stage = 1, async.order = 4} : !Tile
+      memref.store %v, %out[%c0] {async.stage = 1, async.order = 4} : !In
+    }
+    gpu.return
+  }
+
   // Without one iteration, there is nothing to do: the loop is not there twice.
   // BRANCH-LABEL: gpu.func @some_or_none
   // BRANCH:         %[[ZERO:.*]] = arith.constant 0.0

@@ -19,6 +19,7 @@ use async_mlir::gpu::{block_size, is_barrier};
 use async_mlir::ir::{Op, Value};
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashMap;
+use std::ops::RangeInclusive;
 use tokenflow::barriers::{Footprint, Span};
 use tokenflow::pipeline::{Lifetime, StatementId};
 
@@ -81,9 +82,10 @@ pub(super) fn check<'c>(
             Ok(()) => {
                 checker.check_iteration(&buffer.accesses)?;
                 // Two iterations can't access the same version if there are no more of them than versions.
-                let trips =
-                    checker.trips[0].map_or(u32::MAX, |trips| u32::try_from(trips).unwrap_or(u32::MAX));
-                let count = body.problem.versions(&lifetime(buffer)).min(trips);
+                let count = body
+                    .problem
+                    .versions(&lifetime(buffer))
+                    .min(checker.num_iterations());
                 if count > 1 {
                     versions.push((buffer.base, count));
                 }
@@ -142,6 +144,16 @@ fn is_awaited_later(access: &Access<'_>) -> bool {
 const MAX_PAIRED: usize = 256;
 
 impl<'c> Checker<'_, 'c> {
+    /// The most iterations that there may be.
+    fn num_iterations(&self) -> u32 {
+        self.trips[0].map_or(u32::MAX, |trips| u32::try_from(trips).unwrap_or(u32::MAX))
+    }
+
+    /// The distances of so many iterations, as far as there are two that are so far apart.
+    fn distances(&self, nearest: u32, most: u32) -> RangeInclusive<u32> {
+        nearest..=most.min(self.num_iterations().saturating_sub(1))
+    }
+
     /// When a statement is executed, so many iterations later.
     fn key(&self, statement: StatementId, later: u32) -> (u32, u32) {
         let statement = self.body.problem.statements[statement];
@@ -199,7 +211,7 @@ impl<'c> Checker<'_, 'c> {
     fn check_shared(&mut self, buffer: &Buffer<'c>) -> Result<(), PassError<'c>> {
         if buffer.accesses.len() > MAX_PAIRED {
             let (mut written, mut read) = (Latest::default(), Latest::default());
-            for later in 0..2 {
+            for later in self.distances(0, 1) {
                 for access in &buffer.accesses {
                     self.step(access, later, &mut written, &mut read)?;
                     let latest = if access.writes { &mut written } else { &mut read };
@@ -225,8 +237,10 @@ impl<'c> Checker<'_, 'c> {
                     _ => true,
                 };
                 let most = last + 1 + first.end.map_or(0, |end| end.later);
-                let nearest = (u32::from(i >= j)..=most).find(|distance| meets(*distance));
-                let Some(distance) = nearest else { continue };
+                let mut distances = self.distances(u32::from(i >= j), most);
+                let Some(distance) = distances.find(|distance| meets(*distance)) else {
+                    continue;
+                };
                 if self.end(first) > self.key(second.statement, distance) {
                     return Err(out_of_order(first.op, second.op, distance));
                 }
@@ -286,7 +300,7 @@ impl<'c> Checker<'_, 'c> {
         let mut all: Vec<(StatementId, Op, bool)> = others.chain(fences).collect();
         all.sort_by_key(|(_, op, _)| position.get(op).copied());
         let (mut fence, mut other) = (Latest::default(), Latest::default());
-        for later in 0..2 {
+        for later in self.distances(0, 1) {
             for &(statement, op, is_fence) in &all {
                 let at = self.key(statement, later);
                 let before = [fence.0, other.0.filter(|_| is_fence)];

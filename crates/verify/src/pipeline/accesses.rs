@@ -66,7 +66,7 @@ pub(super) fn check<'c>(schedule: &Schedule<'c>) -> Result<(), Failure<'c>> {
         .iter()
         .map(|(place, when, is, _)| (*place, *when, *is))
         .collect();
-    match crossed_fence(&plain) {
+    match crossed_fence(&plain, trips) {
         Some((first, second)) => too_early(fenced[second].3, fenced[first].3),
         None => Ok(()),
     }

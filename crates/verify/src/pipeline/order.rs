@@ -77,6 +77,11 @@ impl Access {
     }
 }
 
+/// Returns true if there may be two iterations that are so far apart.
+fn is_distance(distance: u32, trips: Option<i64>) -> bool {
+    trips.is_none_or(|trips| i64::from(distance) < trips)
+}
+
 /// Finds two accesses of a buffer that are out of order. The loop has so many iterations, if that is known; `meets` says whether two accesses
 /// may meet at a distance.
 pub fn violation(
@@ -90,7 +95,7 @@ pub fn violation(
     });
     // At a greater distance, everything is in order.
     let most = u32::try_from(stages.max().unwrap_or(0) + 1).unwrap_or(u32::MAX);
-    let exists = |distance: &u32| trips.is_none_or(|trips| i64::from(*distance) < trips);
+    let exists = |distance: &u32| is_distance(*distance, trips);
     for (i, first) in accesses.iter().enumerate() {
         for (j, second) in accesses.iter().enumerate() {
             if !first.writes && !second.writes {
@@ -125,13 +130,14 @@ pub fn violation(
 }
 
 /// Finds something that crosses a fence: something of which it is not known what it accesses. All is in the order of the body; of each, whether
-/// it is a fence. What comes first, and what is executed before it, by their numbers.
+/// it is a fence. The loop has so many iterations, if that is known. What comes first, and what is executed before it, by their numbers.
 #[must_use]
-pub fn crossed_fence(all: &[(usize, When, bool)]) -> Option<(usize, usize)> {
+pub fn crossed_fence(all: &[(usize, When, bool)], trips: Option<i64>) -> Option<(usize, usize)> {
     // The latest so far: when, and its number.
     let mut fence: Option<(When, usize)> = None;
     let mut other: Option<(When, usize)> = None;
-    for distance in 0..2 {
+    // At a greater distance, everything is in order that is so here.
+    for distance in (0..2).take_while(|distance| is_distance(*distance, trips)) {
         for (number, (_, when, is_fence)) in all.iter().enumerate() {
             let when = later(*when, distance);
             let before = fence.max(other.filter(|_| *is_fence));

@@ -91,7 +91,7 @@ impl<'c> Checker<'_, 'c> {
     fn executed_first(&self, awaited: &AwaitedEntry<'c>, statement: StatementId, place: usize) -> Vec<u32> {
         let wait = self.key(awaited.statement, 0);
         let nearest = u32::from(place < awaited.place);
-        let distances = nearest..=self.body.problem.last_stage();
+        let distances = self.distances(nearest, self.body.problem.last_stage());
         distances
             .filter(|distance| self.key(statement, *distance) < wait)
             .collect()
