@@ -149,6 +149,10 @@ bool GroupOpFinder::find(Operation *op, AsyncOptGroupOp &found) {
   found = {wrap(op),     {queue}, {nullptr},
            {nullptr},    0,       ASYNC_OPT_GROUP_EFFECT_NONE,
            info.tokenOp, false,   isTerminator};
+  // They are on their way from memory when somebody looks into them.
+  for (Region &region : op->getRegions())
+    if (!region.empty())
+      __builtin_prefetch(&region.front());
   if (!queue)
     return isTerminator || op->getNumRegions() > 0 || hasToken(op);
   GroupEffect effect = completion->getGroupEffect(completion, op);
@@ -162,6 +166,16 @@ bool GroupOpFinder::find(Operation *op, AsyncOptGroupOp &found) {
     found.waitsForReads = completion->waitsForReads(completion, op);
   }
   return true;
+}
+
+/// Fetches an operation, its results, and most of its operands and properties,
+/// which are next to each other.
+static void prefetch(const Operation *op) {
+  constexpr int lineSize = 64, numLines = 4;
+  const char *line =
+      reinterpret_cast<const char *>(op) - sizeof(mlir::detail::InlineOpResult);
+  for (int i = 0; i < numLines; ++i)
+    __builtin_prefetch(line + i * lineSize);
 }
 
 AsyncOptGroupOpFinder asyncOptGroupOpFinderCreate(MlirType token) {
@@ -181,7 +195,8 @@ intptr_t asyncOptGroupOpFinderFind(AsyncOptGroupOpFinder finder,
   while (op && n < size) {
     Operation *after = op->getNextNode();
     // It is on its way from memory while this one is looked at.
-    __builtin_prefetch(after);
+    if (after)
+      prefetch(after);
     if (known->find(op, ops[n]))
       ++n;
     op = after;

@@ -2,6 +2,8 @@
 //!
 //! Lists are [spans](Span) of common arrays: there may be millions of blocks.
 
+use super::lists::list_for;
+
 /// A token: a set of asynchronous operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Token(pub u32);
@@ -136,10 +138,10 @@ impl Code {
     pub fn with_capacity(expected: Expected) -> Self {
         Self {
             trips: Vec::new(),
-            blocks: Vec::with_capacity(expected.blocks),
-            instrs: Vec::with_capacity(expected.instrs),
-            edges: Vec::with_capacity(2 * expected.blocks),
-            tokens: Vec::with_capacity(2 * expected.tokens),
+            blocks: list_for(expected.blocks),
+            instrs: list_for(expected.instrs),
+            edges: list_for(2 * expected.blocks),
+            tokens: list_for(2 * expected.tokens),
         }
     }
 

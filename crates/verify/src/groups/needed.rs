@@ -9,6 +9,7 @@ use super::certificate::Certificate;
 use super::check::{Refusal, check_and_visit};
 use super::code::{Block, Code, Fifo, Instr, Token};
 use super::infer::{infer, infer_by_iteration};
+use super::lists::filled;
 use super::state::State;
 
 /// Checks as [`check()`](super::check()) does, in the same walk; returns the places, among all instructions of `code`, of waits right before an
@@ -96,8 +97,8 @@ impl<'a, F: Fn(Fifo) -> u32> Waits<'a, F> {
         Self {
             code,
             limit,
-            is_reached: vec![false; code.instrs.len()],
-            is_needed: vec![false; code.instrs.len()],
+            is_reached: filled(false, code.instrs.len()),
+            is_needed: filled(false, code.instrs.len()),
         }
     }
 

@@ -8,17 +8,20 @@
 //! wait for reads is one of the second alone.
 
 mod arms;
+mod numbering;
 mod reading;
 mod regions;
 
 use super::code::{Block, BlockId, Code, Expected, Fifo, Instr, Span, Token};
+use super::lists::list_for;
 use async_dialects::completion::{Group, GroupEffect, GroupOp, GroupOpFinder, GroupQueue, TokenOp};
 use async_mlir::control_flow::selected_values;
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
+use numbering::Numbering;
 pub use reading::{Noted, Reading};
 use regions::Flow;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::iter::successors;
 
 /// What a wait that names tokens is.
@@ -111,8 +114,7 @@ struct Reader<'a, 'c> {
     code: Code,
     awaits: Vec<(usize, Op<'c>)>,
     waits: Vec<(usize, Op<'c>)>,
-    tokens: FxHashMap<Value<'c>, Token>,
-    num_tokens: u32,
+    tokens: Numbering<'c>,
     queues: Vec<GroupQueue>,
     /// True if there are FIFOs of reads.
     with_reads: bool,
@@ -140,10 +142,9 @@ impl<'a, 'c> Reader<'a, 'c> {
             focus,
             noted: Vec::new(),
             code: Code::with_capacity(expected),
-            awaits: Vec::with_capacity(expected.awaits),
-            waits: Vec::with_capacity(expected.waits),
-            tokens: FxHashMap::with_capacity_and_hasher(expected.tokens, FxBuildHasher),
-            num_tokens: 0,
+            awaits: list_for(expected.awaits),
+            waits: list_for(expected.waits),
+            tokens: Numbering::with_capacity(expected.tokens),
             queues: Vec::new(),
             with_reads,
             lacks_reads: false,
@@ -167,24 +168,12 @@ impl<'a, 'c> Reader<'a, 'c> {
         self.vocabulary.is_token(value)
     }
 
-    fn new_token(&mut self) -> Token {
-        self.num_tokens += 1;
-        Token(self.num_tokens - 1)
-    }
-
-    fn token(&mut self, value: Value<'c>) -> Token {
-        let next = self.num_tokens;
-        let token = *self.tokens.entry(value).or_insert(Token(next));
-        self.num_tokens += u32::from(token.0 == next);
-        token
-    }
-
     /// Makes a list of those of `values` that are tokens.
     fn list(&mut self, values: impl Iterator<Item = Value<'c>>) -> Span {
         let start = self.code.tokens.len();
         for value in values {
             if self.is_token(value) {
-                let token = self.token(value);
+                let token = self.tokens.number(value);
                 self.code.tokens.push(token);
             }
         }
@@ -315,7 +304,7 @@ impl<'a, 'c> Reader<'a, 'c> {
             TokenOp::Await => self.await_tokens(op),
             TokenOp::Join => {
                 let of = self.list(op.operands());
-                let token = self.token(op.result(0));
+                let token = self.tokens.number(op.result(0));
                 self.code.instrs.push(Instr::Join(token, of));
             }
             TokenOp::Other if op.num_regions() == 0 => self.other(op),
@@ -350,7 +339,7 @@ impl<'a, 'c> Reader<'a, 'c> {
                 continue;
             }
             if let Some(value) = token {
-                let token = self.token(value);
+                let token = self.tokens.number(value);
                 self.code.instrs.push(Instr::Issue(fifo, token));
             }
             match group.effect {
@@ -380,7 +369,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         let selected = selected_values(op).unwrap_or_default();
         let of = self.list(selected.iter().copied());
         for result in results {
-            let token = self.token(result);
+            let token = self.tokens.number(result);
             if selected.is_empty() {
                 self.complete.insert(token);
             }

@@ -153,7 +153,7 @@ fn loop_names(reading: &Reading) -> Vec<LoopName> {
 }
 
 fn tokens_of<'c>(reading: &Reading<'c>) -> impl Iterator<Item = (u32, Value<'c>)> {
-    let tokens = reading.tokens().into_iter();
+    let tokens = reading.tokens();
     tokens.map(|(Token(token), value)| (token, value))
 }
 

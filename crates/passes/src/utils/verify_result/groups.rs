@@ -51,7 +51,10 @@ impl<'c> AwaitCheck<'_, 'c> {
             role: &|_| WaitRole::Wait,
             expected: self.expected,
         };
-        let reading = read(self.function, vocabulary);
+        let mut reading = read(self.function, vocabulary);
+        if self.file.is_empty() {
+            reading.forget_values();
+        }
         let superfluous = if self.is_long(&reading.code) {
             self.judge_meanwhile(&reading, erase)?
         } else {

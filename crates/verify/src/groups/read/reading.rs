@@ -1,11 +1,11 @@
 //! Code, and the operations and values of the function that it was read from.
 
+use super::numbering::Numbering;
 use crate::groups::certificate::Certificate;
 use crate::groups::check::{Fault, Refusal};
 use crate::groups::code::{BlockId, Code, Fifo, Token};
 use async_dialects::completion::GroupQueue;
 use async_mlir::ir::{Op, Value};
-use rustc_hash::FxHashMap;
 
 /// A function as code.
 pub struct Reading<'c> {
@@ -15,7 +15,7 @@ pub struct Reading<'c> {
     pub(super) awaits: Vec<(usize, Op<'c>)>,
     /// The operations of waits, likewise.
     pub(super) waits: Vec<(usize, Op<'c>)>,
-    pub(super) tokens: FxHashMap<Value<'c>, Token>,
+    pub(super) tokens: Numbering<'c>,
     /// Operations that were to be noted, block by block in order.
     pub noted: Vec<Noted<'c>>,
     pub(super) queues: Vec<GroupQueue>,
@@ -48,18 +48,19 @@ impl<'c> Reading<'c> {
     }
 
     /// The tokens that are values of the function, in order; others are complete.
-    #[must_use]
-    pub fn tokens(&self) -> Vec<(Token, Value<'c>)> {
-        let tokens = self.tokens.iter().map(|(value, token)| (*token, *value));
-        let mut tokens: Vec<_> = tokens.collect();
-        tokens.sort_unstable_by_key(|(token, _)| *token);
-        tokens
+    pub fn tokens(&self) -> impl Iterator<Item = (Token, Value<'c>)> {
+        self.tokens.values()
+    }
+
+    /// Forgets which values tokens are. A check does not ask for that, and can use the memory.
+    pub fn forget_values(&mut self) {
+        self.tokens = Numbering::default();
     }
 
     /// The token that a value of the function is.
     #[must_use]
     pub fn token(&self, value: Value<'c>) -> Option<Token> {
-        self.tokens.get(&value).copied()
+        self.tokens.get(value)
     }
 
     /// The FIFOs, in order: the queue of each, and whether it is that of what the queue's operations read.

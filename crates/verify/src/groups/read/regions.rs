@@ -225,14 +225,14 @@ impl<'c> Reader<'_, 'c> {
         // An edge binds values in the order of what it binds them to.
         let mut bindings = bindings.iter().filter(|(_, to)| vocabulary.is_token(*to));
         if bindings.clone().count() == tokens {
-            for &(from, _) in bindings {
-                self.bind(Some(from));
+            for &(from, to) in bindings {
+                self.bind(Some(from), to);
             }
             return Span::since(start, &self.code.tokens);
         }
         for target in targets.filter(|target| vocabulary.is_token(*target)) {
             let bound = bindings.find(|(_, to)| *to == target);
-            self.bind(bound.map(|(from, _)| *from));
+            self.bind(bound.map(|(from, _)| *from), target);
         }
         Span::since(start, &self.code.tokens)
     }
@@ -240,18 +240,18 @@ impl<'c> Reader<'_, 'c> {
     /// What an edge binds of which nothing is known but where it leads.
     fn bound_to_anything(&mut self, targets: impl Iterator<Item = Value<'c>>) -> Span {
         let (start, vocabulary) = (self.code.tokens.len(), self.vocabulary);
-        for _ in targets.filter(|target| vocabulary.is_token(*target)) {
-            self.bind(None);
+        for target in targets.filter(|target| vocabulary.is_token(*target)) {
+            self.bind(None, target);
         }
         Span::since(start, &self.code.tokens)
     }
 
-    /// Binds `value` to a token that comes next. What is no token, or escapes to where it can't be followed, is complete by then.
-    fn bind(&mut self, value: Option<Value<'c>>) {
+    /// Binds `value` to `target`, a token that comes next. What is no token, or escapes to where it can't be followed, is complete by then.
+    fn bind(&mut self, value: Option<Value<'c>>, target: Value<'c>) {
         let token = match value.filter(|value| self.is_token(*value)) {
-            Some(value) => self.token(value),
+            Some(value) => self.tokens.number(value),
             None => {
-                let token = self.new_token();
+                let token = self.tokens.new_token(target);
                 self.code.instrs.push(Instr::Join(token, Span::default()));
                 token
             }
