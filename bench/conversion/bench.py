@@ -153,7 +153,7 @@ class Tool:
             text, _ = self.run([program, (unchecked, self.pipeline)[side], "--mlir-timing", "-o", os.devnull])
             return self.seconds(text, self.passes[0])
 
-        # The check takes less time than that of a pass varies.
+        # Runs differ by more than the check takes, and noise only adds: the minimum has the least of it.
         without, with_check = map(min, alternate(measure, repetitions))
         return 100 * (with_check / without - 1)
 

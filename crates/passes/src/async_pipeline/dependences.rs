@@ -149,7 +149,7 @@ impl<'c> Checker<'_, 'c> {
         self.trips[0].map_or(u32::MAX, |trips| u32::try_from(trips).unwrap_or(u32::MAX))
     }
 
-    /// The distances of so many iterations, as far as there are two that are so far apart.
+    /// The distances from `nearest` to `most` at which there are two iterations.
     fn distances(&self, nearest: u32, most: u32) -> RangeInclusive<u32> {
         nearest..=most.min(self.num_iterations().saturating_sub(1))
     }

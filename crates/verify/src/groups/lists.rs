@@ -1,9 +1,11 @@
-//! Lists in memory that is warm. A page that is touched for the first time has to be cleared, which takes longer than all else that is done
-//! to most lists here, and allocators have pages of their own for each size of blocks.
+//! Lists whose capacities let the allocator reuse memory. The first touch of a page takes longer than all else that is done to most lists here,
+//! and allocators keep separate pages for each size class.
 
-/// Smaller lists are of few sizes. Larger ones are at least so large, in bytes: then mimalloc takes memory that anything else has freed, while
-/// blocks of up to 512 KiB are in pages of 4 MiB for blocks of about their size. What is not used is not touched.
+/// Lists of up to so many bytes have a power of two of elements, for few size classes.
 const SMALL: usize = 64 << 10;
+
+/// Others have at least so many bytes: mimalloc puts blocks of up to 512 KiB into pages of 4 MiB for their size class, and larger ones
+/// wherever enough memory is free. What is not used is not touched.
 const LARGE: usize = 576 << 10;
 
 /// An empty list that is to have `len` elements.

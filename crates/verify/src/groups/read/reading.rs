@@ -52,7 +52,7 @@ impl<'c> Reading<'c> {
         self.tokens.values()
     }
 
-    /// Forgets which values tokens are. A check does not ask for that, and can use the memory.
+    /// Forgets which values tokens are, and frees that memory: from here on, no value is a token. A check needs it only for a certificate.
     pub fn forget_values(&mut self) {
         self.tokens = Numbering::default();
     }
