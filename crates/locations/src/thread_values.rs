@@ -221,7 +221,7 @@ impl<'c> ThreadValues<'c> {
                 let around = block.parent_op().filter(|op| is_loop(*op))?;
                 let counts = number == 0 && !around.is(scf::WHILE);
                 match self.loops.get(&around).copied() {
-                    Some(of) if counts => self.induction_variable(around, of),
+                    Some(of) if counts => return self.induction_variable(around, of),
                     Some(of) => loop_carried::argument(self, (around, of), value),
                     // In a loop that runs once, all is what it begins with.
                     None if constant_trip_count(around) != Some(1) => None,
@@ -243,8 +243,13 @@ impl<'c> ThreadValues<'c> {
             affine::FOR => around.int_attr(attr::STEP)?,
             _ => self.of(around.operand(2))?.as_constant()?,
         };
+        let stays = width::stays_in_type(around, &first, step);
         first.offset.terms.push((step, Symbol::Iteration(of)));
-        Some(first)
+        if stays {
+            return Some(first);
+        }
+        let ty = around.region(0).first()?.arg(0).ty();
+        self.in_type(first, ty)
     }
 
     /// Where a loop begins to count.

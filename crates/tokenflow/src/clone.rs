@@ -1,5 +1,6 @@
 //! Clones parts of a program, renumbered: a range of it, or all of it with iterations of a loop peeled off.
 
+use crate::counts::{Count, QueueSolution};
 use crate::program::{
     Await, Block, Commits, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token,
     ensure_sufficient_stack,
@@ -35,6 +36,28 @@ impl ProgramClone {
             commits[slot.0 as usize] += original[of.0 as usize];
         }
         commits
+    }
+
+    /// Returns what a solution of the copy, of which nothing is peeled, says of the original.
+    pub fn for_original(&self, original: &Program, solution: QueueSolution) -> QueueSolution {
+        let of_awaits = |counts: Vec<Option<Count>>| {
+            let mut all = vec![None; original.awaits as usize];
+            for (w, count) in self.awaits.iter().zip(counts) {
+                all[w.0 as usize] = count;
+            }
+            all
+        };
+        let mut commits = vec![0; original.slots as usize];
+        for (slot, number) in self.slots.iter().zip(solution.commits) {
+            commits[slot.0 as usize] = number;
+        }
+        let uncovered = solution.uncovered.into_iter();
+        QueueSolution {
+            commits,
+            waits: of_awaits(solution.waits),
+            reads: of_awaits(solution.reads),
+            uncovered: uncovered.map(|w| self.awaits[w.0 as usize]).collect(),
+        }
     }
 
     /// Returns what is known of each await of the original for those of the copy.

@@ -37,7 +37,7 @@ mod rewrite;
 mod round_trip;
 
 pub use rewrite::rewrite;
-pub use round_trip::round_trip_completes_no_more;
+pub use round_trip::{counted_again, round_trip_completes_no_more};
 
 use crate::program::{Await, Program, Queue, Site};
 use flow_graph::FlowGraph;

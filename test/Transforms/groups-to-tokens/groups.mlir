@@ -102,3 +102,51 @@ llvm.func @branches_of_llvm(%to: !llvm.ptr<3>, %from: !llvm.ptr<1>, %c: i1) attr
   nvvm.cp.async.wait.group 0
   llvm.return
 }
+
+// -----
+
+!src = memref<64x4xf32>
+!dst = memref<4x4xf32, 3>
+
+// Commits are gone where tokens are counted again, and with them the places after them: in those that are left, no commits are as
+// good as these.
+// CHECK-LABEL: func.func @commits_that_leave_no_place
+// expected-remark @below {{queue cp_async has tokens of groups, and not of copies: counted again, a wait would complete more than it does here, since groups of different sizes meet}}
+func.func @commits_that_leave_no_place(%src: !src, %dst: !dst, %n: index, %p: i1) {
+  %t = gpu.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  gpux.copy %src[%c1, %t], %dst[%c0, %t], 1 : !src to !dst
+  // CHECK: gpux.commit_group async <cp_async>
+  gpux.commit_group <cp_async>
+  gpux.copy %src[%c0, %t], %dst[%c1, %t], 1 : !src to !dst
+  // CHECK: scf.for
+  scf.for %i = %c0 to %c2 step %c2 {
+    // CHECK: gpux.commit_group async <cp_async>
+    gpux.commit_group <cp_async>
+    gpux.copy %src[%c2, %t], %dst[%c2, %t], 1 : !src to !dst
+    // CHECK: gpux.commit_group async <cp_async>
+    gpux.commit_group <cp_async>
+    scf.if %p {
+      // CHECK: scf.while
+      %r = scf.while (%v = %c0) : (index) -> index {
+        // CHECK: async.await
+        gpux.wait_group <cp_async>, 2
+        %more = arith.cmpi ult, %v, %n : index
+        scf.condition(%more) %v : index
+      } do {
+      ^bb0(%v: index):
+        // CHECK: gpux.commit_group async <cp_async>
+        gpux.commit_group <cp_async>
+        // CHECK: gpux.commit_group async <cp_async>
+        gpux.commit_group <cp_async>
+        %w = arith.addi %v, %c1 : index
+        scf.yield %w : index
+      }
+    }
+  }
+  // CHECK: async.await
+  gpux.wait_group <cp_async>, 0
+  return
+}

@@ -5,8 +5,10 @@
 use super::arithmetic::reads_without_sign;
 use super::{ThreadValue, ThreadValues, periodic};
 use crate::integers::{self, INDEX_BITS, WIDE_BITS, bits_of, has_headroom};
-use async_mlir::ir::Value;
+use async_mlir::control_flow::constant_trip_count;
+use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
+use async_mlir::names::{attr, scf};
 use async_overlap::{MAX_PERIOD, Symbol};
 
 impl<'c> ThreadValues<'c> {
@@ -83,6 +85,23 @@ impl<'c> ThreadValues<'c> {
         let numbers = threads.iter().map(|own| function(own.wrapping_add(constant)));
         self.by_thread(numbers.collect())
     }
+}
+
+/// Returns true if the variable of the loop `around`, which begins with `first`, is known to stay in its type, also where the loop
+/// ends: that number is known, or each is one more than the one before, and at most the upper bound.
+pub(super) fn stays_in_type(around: Op<'_>, first: &ThreadValue, step: i64) -> bool {
+    if !around.is(scf::FOR) {
+        return false;
+    }
+    let Some(bits @ 2..WIDE_BITS) = bits_of(around.operand(0).ty()) else {
+        return false;
+    };
+    let end = || {
+        let trips = i64::try_from(constant_trip_count(around)?).ok()?;
+        first.as_constant()?.checked_add(step.checked_mul(trips)?)
+    };
+    let is_signed = !around.has_attr(attr::UNSIGNED_CMP);
+    is_signed && step == 1 || end().is_some_and(|end| cut(end, bits) == end)
 }
 
 /// What is left of a number in so many bits.

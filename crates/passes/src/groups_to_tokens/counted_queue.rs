@@ -167,9 +167,9 @@ impl<'c> CountedQueue<'c> {
     /// The blocks of each graph; those that stand for no code have none.
     pub fn blocks(&self, graph: usize) -> Vec<Option<Block<'c>>> {
         let (op, regions) = &self.skeleton.graphs[graph];
-        let virtual_blocks = regions.iter().filter(|region| region.is_none()).map(|_| None);
-        let blocks = op.regions().flat_map(Region::blocks).map(Some);
-        virtual_blocks.chain(blocks).collect()
+        let mut blocks = op.regions().flat_map(Region::blocks);
+        let blocks = regions.iter().map(|region| region.and_then(|_| blocks.next()));
+        blocks.collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! queue. All threads of the block come there together, and to every other commit and wait of the queue. From a wait only the
 //! thread that issues learns anything, and from an await all threads: so a barrier follows each wait, or the end.
 //!
-//! **Effect.** What is in the `scf.if` stands before it. That is no program yet, until the stores have tokens: either
+//! **Effect.** What was in the `scf.if` stands in its place. That is no program yet, until the stores have tokens: either
 //! [`Hoisted::finish`] or [`Hoisted::undo`] follows.
 
 use super::Refusal;
@@ -16,7 +16,7 @@ use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op};
 use async_mlir::names::scf;
 
-/// The `scf.if`s that are empty now, and what was in them.
+/// The `scf.if`s, which are empty and in no block now, and what was in them.
 #[derive(Default)]
 pub(super) struct Hoisted<'c>(Vec<(Op<'c>, Vec<Op<'c>>)>);
 
@@ -54,6 +54,7 @@ pub(super) fn hoist<'c>(code: Op<'c>, queue: GroupQueue) -> Result<Hoisted<'c>, 
         for op in &ops {
             op.move_before(branch);
         }
+        branch.detach();
         (branch, ops)
     });
     let hoisted = Hoisted(hoisted.collect());
@@ -75,9 +76,8 @@ pub(super) fn hoist<'c>(code: Op<'c>, queue: GroupQueue) -> Result<Hoisted<'c>, 
 /// Returns true if all threads know that `wait` is over before anything else happens.
 fn all_learn<'c>(wait: Op<'c>, code: Op<'c>, queue: GroupQueue) -> bool {
     let of_queue = |op: Op<'c>| is_of(op, queue) && !is_store(op);
-    let empty = |op: Op<'c>| is_leaders(op) && body(op).is_empty();
-    let mut behind = std::iter::successors(wait.next(), |op| op.next());
-    let next = behind.find(|op| op.is_terminator() || !(op.is_pure() || of_queue(*op) || empty(*op)));
+    let mut after = std::iter::successors(wait.next(), |op| op.next());
+    let next = after.find(|op| op.is_terminator() || !(op.is_pure() || of_queue(*op)));
     next.is_some_and(|op| is_barrier(op) || op.is_terminator() && op.parent() == Some(code))
 }
 
@@ -85,6 +85,9 @@ impl<'c> Hoisted<'c> {
     /// Puts everything back.
     pub fn undo(self) {
         for (branch, ops) in self.0 {
+            if let Some(first) = ops.first() {
+                branch.move_before(*first);
+            }
             if let Some(end) = branch.region(0).first().and_then(Block::terminator) {
                 for op in ops {
                     op.move_before(end);
@@ -93,7 +96,7 @@ impl<'c> Hoisted<'c> {
         }
     }
 
-    /// Erases what is empty.
+    /// Erases the empty `scf.if`s.
     pub fn finish(self) {
         self.0.into_iter().for_each(|(branch, _)| branch.erase());
     }

@@ -11,11 +11,11 @@ use lockstep::{At, Difference, compare};
 use oracle::blocks::{in_text_order, text};
 use oracle::execute::{Emitted, End, execute, executions};
 use oracle::generate::{Recipe, Style, any_program, config};
-use oracle::lower::{Lowered, lower, lower_counted, lower_given, one_group_each};
+use oracle::lower::{Lowered, lower_counted, lower_given, lowered, one_group_each};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
-use tokenflow::lift::{Accesses, TokensOf, lift, rewrite, round_trip_completes_no_more};
-use tokenflow::{Await, Graph, Item, Options, Program, Queue, Token};
+use tokenflow::lift::{Accesses, TokensOf, counted_again, lift, rewrite, round_trip_completes_no_more};
+use tokenflow::{Await, Graph, Item, Program, Queue, Token};
 
 fn queues(program: &Program) -> Vec<Queue> {
     (0..program.queues).map(Queue).collect()
@@ -290,8 +290,8 @@ proptest! {
             if !round_trip_completes_no_more(&program, queue, &structures, &lifted) {
                 continue;
             }
-            let tokens = rewrite(&program, queue, &structures, &lifted);
-            let lowered = lower(&tokens, &Options::default());
+            let (tokens, solutions) = counted_again(&program, queue, &structures, &lifted);
+            let lowered = lowered(tokens, 0, &solutions);
             let emitted = &lowered.emitted[usize::from(queue.0)];
             let counted = marked(&program, &[queue]);
             let found = compare(&counted, &lowered.program, queue, Some(emitted));

@@ -65,7 +65,8 @@ pub fn one_group_each(program: &Program) -> Vec<Commits> {
         .collect()
 }
 
-fn lowered(program: Program, peels: usize, solutions: &[QueueSolution]) -> Lowered {
+/// Lowers a program as its solutions say, none of which peels.
+pub fn lowered(program: Program, peels: usize, solutions: &[QueueSolution]) -> Lowered {
     assert_eq!(solutions.len(), program.queues as usize, "one solution a queue");
     let emitted = |solution: &QueueSolution| Emitted {
         commits: solution.commits.clone(),

@@ -185,25 +185,18 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
         }
         let op = flow.op();
         // A branch without an else gets one in the skeleton, where commits may be wanted. So it does where a constant keeps control away
-        // from there: slots must not depend on constants, which peeling makes.
+        // from there: slots must not depend on constants, which peeling makes. It stands where an empty one would, so that what is chosen
+        // does not depend on which of them it is.
         let new_else = matches!(op.name(), scf::IF | affine::IF) && op.region(1).first().is_none();
-        let scope = Scope::new(flow, if new_else { 2 } else { 1 });
-        let mut blocks = Vec::with_capacity(1 + usize::from(new_else) + op.num_regions());
+        let scope = Scope::new(flow, 1);
+        let regions: Vec<_> = op.regions().collect();
+        let place_of_else = 1 + op.region(0).blocks().len();
+        let mut blocks = Vec::with_capacity(1 + regions.len());
         blocks.push(Block::default());
-        if new_else {
-            blocks.push(Block {
-                start: self.slot(SlotPlace::NewElse(op)),
-                edges: vec![Edge {
-                    to: Target::Exit,
-                    args: Vec::new(),
-                }],
-                ..Block::default()
-            });
-        }
         let edges = edges.into_iter().map(|edge| {
             if new_else && edge.to == IrTarget::After {
                 Edge {
-                    to: Target::Block(1),
+                    to: Target::Block(place_of_else),
                     args: Vec::new(),
                 }
             } else {
@@ -211,8 +204,20 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
             }
         });
         blocks[0].edges = edges.collect();
-        let regions: Vec<_> = op.regions().collect();
-        let graph = self.regions(&regions, &scope, blocks);
+        let number = self.out.graphs.len();
+        let mut graph = self.regions(&regions, &scope, blocks);
+        if new_else {
+            graph.blocks.push(Block {
+                start: self.slot(SlotPlace::NewElse(op)),
+                divergent: graph.blocks[0].divergent,
+                edges: vec![Edge {
+                    to: Target::Exit,
+                    args: Vec::new(),
+                }],
+                ..Block::default()
+            });
+            self.out.graphs[number].1.push(None);
+        }
         let results = results.iter().map(|&result| self.define(result)).collect();
         let after = self.slot(SlotPlace::After(op));
         items.push(Item::from(Nested {
