@@ -94,3 +94,28 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!tile = memref<32xf32, #gpu.address_space<workgroup>>
+
+// The first iteration does not run the loop around the store, and what is read after that is what was there before.
+gpu.module @m {
+  gpu.func @reads_after_a_loop_that_may_not_run(%in: memref<?xf32>, %out: memref<?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-note @below {{iterations can't have versions of this buffer: it keeps what it holds where a loop around a write does not run}}
+    %tile = memref.alloc() : !tile
+    scf.for %i = %c0 to %n step %c1 {
+      %x = memref.load %in[%i] {async.stage = 0, async.order = 0} : memref<?xf32>
+      scf.for %k = %c0 to %i step %c1 {
+        // expected-error @below {{may access the same memory, but the schedule executes this one first}}
+        memref.store %x, %tile[%c0] : !tile
+      } {async.stage = 0, async.order = 1}
+      // expected-note @below {{what comes first an iteration before}}
+      %w = memref.load %tile[%c0] {async.stage = 1, async.order = 2} : !tile
+      memref.store %w, %out[%i] {async.stage = 1, async.order = 3} : memref<?xf32>
+    }
+    gpu.return
+  }
+}

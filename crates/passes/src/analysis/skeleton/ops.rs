@@ -190,18 +190,15 @@ impl<'c, V: OpClassifier<'c>> Reader<'_, 'c, V> {
         let new_else = matches!(op.name(), scf::IF | affine::IF) && op.region(1).first().is_none();
         let scope = Scope::new(flow, 1);
         let regions: Vec<_> = op.regions().collect();
-        let place_of_else = 1 + op.region(0).blocks().len();
+        let place_of_else = new_else.then(|| 1 + op.region(0).blocks().len());
         let mut blocks = Vec::with_capacity(1 + regions.len());
         blocks.push(Block::default());
-        let edges = edges.into_iter().map(|edge| {
-            if new_else && edge.to == IrTarget::After {
-                Edge {
-                    to: Target::Block(place_of_else),
-                    args: Vec::new(),
-                }
-            } else {
-                self.edge(edge, &scope)
-            }
+        let edges = edges.into_iter().map(|edge| match place_of_else {
+            Some(place) if edge.to == IrTarget::After => Edge {
+                to: Target::Block(place),
+                args: Vec::new(),
+            },
+            _ => self.edge(edge, &scope),
         });
         blocks[0].edges = edges.collect();
         let number = self.out.graphs.len();
