@@ -26,7 +26,7 @@ ROOT = HERE.parent.parent
 os.environ["PATH"] = os.pathsep.join((str(ROOT / ".venv/bin"), os.environ["PATH"]))
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 LARGE = 100_000  # copies; larger programs are run once
-TIMED = 0.001  # seconds; of less, --mlir-timing does not tell a tenth
+TIMED = 0.001  # seconds; --mlir-timing prints tenths of milliseconds, so a shorter pass has no share of the check
 SMALL = 100  # functions, and copies in each, where small functions are measured without what a process does once
 DEPTH = 4  # groups in flight in the rolling window
 OUR_PASSES = ("gpux-tokens-to-groups", "gpux-to-nvvm")
@@ -147,8 +147,8 @@ class Tool:
         return sum(seconds), usage.ru_maxrss / 1024, seconds[-1]
 
     def check_share(self, program, repetitions):
-        """Returns the percentage by which the check of what was written makes the first pass that counts longer; None if that takes less than
-        the timer can tell tenths of."""
+        """Returns the percentage by which the check of what was written makes the first pass that counts longer; None if it takes less than
+        `TIMED`."""
         unchecked = self.pipeline.replace(self.passes[0], f"{self.passes[0]}{{verify-result=false}}")
 
         def measure(side):

@@ -22,6 +22,7 @@ use super::warps::WARP_THREADS;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Definition, Op, Value};
+use async_mlir::melior::ir::Type;
 use async_mlir::names::{affine, arith, attr, gpu, index, nvvm, scf};
 use async_overlap::{LoopId, MAX_PERIOD, Offset, Symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -221,7 +222,7 @@ impl<'c> ThreadValues<'c> {
                 let around = block.parent_op().filter(|op| is_loop(*op))?;
                 let counts = number == 0 && !around.is(scf::WHILE);
                 match self.loops.get(&around).copied() {
-                    Some(of) if counts => return self.induction_variable(around, of),
+                    Some(of) if counts => return self.induction_variable(around, of, value.ty()),
                     Some(of) => loop_carried::argument(self, (around, of), value),
                     // In a loop that runs once, all is what it begins with.
                     None if constant_trip_count(around) != Some(1) => None,
@@ -236,20 +237,20 @@ impl<'c> ThreadValues<'c> {
         self.in_type(computed?, value.ty())
     }
 
-    /// The first value of a loop's variable, and a step for each iteration.
-    fn induction_variable(&mut self, around: Op<'c>, of: LoopId) -> Option<ThreadValue> {
+    /// The first value of a loop's induction variable, which is of type `ty`, and a step for each iteration.
+    fn induction_variable(&mut self, around: Op<'c>, of: LoopId, ty: Type<'c>) -> Option<ThreadValue> {
         let mut first = self.first_number(around)?;
         let step = match around.name() {
             affine::FOR => around.int_attr(attr::STEP)?,
             _ => self.of(around.operand(2))?.as_constant()?,
         };
-        let stays = width::stays_in_type(around, &first, step);
+        let stays = width::stays_in_type(around, &first, step, ty);
         first.offset.terms.push((step, Symbol::Iteration(of)));
         if stays {
-            return Some(first);
+            Some(first)
+        } else {
+            self.in_type(first, ty)
         }
-        let ty = around.region(0).first()?.arg(0).ty();
-        self.in_type(first, ty)
     }
 
     /// Where a loop begins to count.

@@ -8,7 +8,7 @@ use crate::integers::{self, INDEX_BITS, WIDE_BITS, bits_of, has_headroom};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
-use async_mlir::names::{attr, scf};
+use async_mlir::names::attr;
 use async_overlap::{MAX_PERIOD, Symbol};
 
 impl<'c> ThreadValues<'c> {
@@ -87,13 +87,10 @@ impl<'c> ThreadValues<'c> {
     }
 }
 
-/// Returns true if the variable of the loop `around`, which begins with `first`, is known to stay in its type, also where the loop
-/// ends: that number is known, or each is one more than the one before, and at most the upper bound.
-pub(super) fn stays_in_type(around: Op<'_>, first: &ThreadValue, step: i64) -> bool {
-    if !around.is(scf::FOR) {
-        return false;
-    }
-    let Some(bits @ 2..WIDE_BITS) = bits_of(around.operand(0).ty()) else {
+/// Returns true if the induction variable of the loop `around`, which begins with `first`, is of a narrow type, and known to stay in it, also
+/// where the loop ends: that number is known, or each is one more than the one before, and at most the upper bound.
+pub(super) fn stays_in_type(around: Op<'_>, first: &ThreadValue, step: i64, ty: Type<'_>) -> bool {
+    let Some(bits @ 2..WIDE_BITS) = bits_of(ty) else {
         return false;
     };
     let end = || {
