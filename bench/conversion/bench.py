@@ -26,11 +26,11 @@ ROOT = HERE.parent.parent
 os.environ["PATH"] = os.pathsep.join((str(ROOT / ".venv/bin"), os.environ["PATH"]))
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 LARGE = 100_000  # copies; larger programs are run once
-TIMED = 0.001  # seconds; --mlir-timing prints tenths of milliseconds, so a shorter pass has no share of the check
 SMALL = 100  # functions, and copies in each, where small functions are measured without what a process does once
 DEPTH = 4  # groups in flight in the rolling window
 OUR_PASSES = ("gpux-tokens-to-groups", "gpux-to-nvvm")
 UPSTREAM_PASSES = ("ConvertNVGPUToNVVMPass",)
+CHECK = "(A) Check"  # what --mlir-timing calls the check of what a pass wrote
 GLOBAL = "memref<1024xf32>"
 SHARED = "memref<1024xf32, #gpu.address_space<workgroup>>"
 
@@ -141,30 +141,17 @@ class Tool:
         return text, usage
 
     def measure(self, program, *options):
-        """Returns the seconds in the passes that count, the peak memory in MB, and the seconds in the last of them."""
+        """Returns the seconds in the passes that count, the peak memory in MB, and the seconds in the first and in the last of them and in the
+        check of what the first wrote."""
         text, usage = self.run([program, self.pipeline, "--mlir-timing", *options, "-o", os.devnull])
-        seconds = [self.seconds(text, name) for name in self.passes]
-        return sum(seconds), usage.ru_maxrss / 1024, seconds[-1]
-
-    def check_share(self, program, repetitions):
-        """Returns the percentage by which the check of what was written makes the first pass that counts longer; None if it takes less than
-        `TIMED`."""
-        unchecked = self.pipeline.replace(self.passes[0], f"{self.passes[0]}{{verify-result=false}}")
-
-        def measure(side):
-            text, _ = self.run([program, (unchecked, self.pipeline)[side], "--mlir-timing", "-o", os.devnull])
-            return self.seconds(text, self.passes[0])
-
-        # Runs differ by more than the check takes, and noise only adds: the fastest have the least of it.
-        without, with_check = map(fastest, alternate(measure, repetitions))
-        return 100 * (with_check / without - 1) if without >= TIMED else None
-
-    def seconds(self, timing, name):
-        """The wall time of the pass `name`: with threads there is a column of user time before it."""
-        for line in timing.splitlines():
-            if line.split()[-1:] == [name]:
-                return float(re.findall(r"([\d.]+) \(", line)[-1])
-        raise Failure(f"{self.name} says nothing of {name}:\n{timing[:2000]}")
+        timers = list(wall_times(text))
+        names = [name for name, _ in timers]
+        missing = [name for name in self.passes if name not in names]
+        if missing:
+            raise Failure(f"{self.name} says nothing of {missing[0]}:\n{text[:2000]}")
+        seconds = [timers[names.index(name)][1] for name in self.passes]
+        below, checked = (timers + [("", 0)])[names.index(self.passes[0]) + 1]
+        return sum(seconds), usage.ru_maxrss / 1024, seconds[0], seconds[-1], checked if below == CHECK else 0
 
     def check(self, program, copies):
         """Checks that the passes that count leave nothing to do."""
@@ -185,6 +172,14 @@ class Tool:
         text = subprocess.run([self.binary, "--version"], capture_output=True, text=True, check=True).stdout
         version = re.search(r"LLVM (?:version )?([\d.]+)", text)
         return version[1] if version else "unknown"
+
+
+def wall_times(timing):
+    """Yields each name in what --mlir-timing prints, with its seconds: with threads there is a column of user time before them."""
+    for line in timing.splitlines():
+        found = re.match(r"(?:\s*[\d.]+ \([^)]*\))*?\s*([\d.]+) \([^)]*\)\s+(\S.*)$", line)
+        if found:
+            yield found[2], float(found[1])
 
 
 def tools(arguments):
@@ -212,13 +207,9 @@ def middle(values):
     return statistics.mean(values[dropped : len(values) - dropped])
 
 
-def fastest(values):
-    """The mean of the fastest quarter."""
-    return statistics.mean(sorted(values)[: -(-len(values) // 4)])
-
-
 def measure_shape(pair, shape, sizes, repetitions, folder):
-    """Returns rows of size, both times, their ratio, both peaks, the seconds of our last pass, the share of the check and the runs."""
+    """Returns rows of size, both times, their ratio, both peaks, the seconds of our last pass, the percentage by which the check makes our first
+    pass longer, and the runs."""
     rows = []
     for size in sizes:
         programs = [folder / f"{tool.name}.mlir" for tool in pair]
@@ -232,9 +223,9 @@ def measure_shape(pair, shape, sizes, repetitions, folder):
         seconds = [middle(run[0] for run in side) for side in (ours, theirs)]
         ratio = seconds[0] / seconds[1]
         memory = [statistics.median(run[1] for run in side) for side in (ours, theirs)]
-        lowering = middle(run[2] for run in ours)
-        checks = pair[0].check_share(programs[0], 3 * times if size <= LARGE else 2)
-        rows.append((size, *seconds, ratio, *memory, lowering, checks, times))
+        lowering = middle(run[3] for run in ours)
+        check = 100 * middle(run[4] / (run[2] - run[4]) for run in ours)
+        rows.append((size, *seconds, ratio, *memory, lowering, check, times))
         note = f"{shape}, {size} copies: {seconds[0]:.3f} s to {seconds[1]:.3f} s, ratio {ratio:.2f}"
         print(note, file=sys.stderr, flush=True)
     return rows
@@ -280,7 +271,7 @@ def options_of(example):
 
 
 def measure_examples(arguments, folder):
-    """Returns rows of an example's name and the milliseconds that each tool takes for it, from text to PTX."""
+    """Returns rows of an example's name, the milliseconds that each tool takes for it, from text to PTX, and those in checks."""
     lower = Tool("async-opt", arguments.async_opt, None, None, ())
     translate = Tool("async-translate", arguments.async_translate, None, None, ())
     lowered = folder / "lowered.mlir"
@@ -290,11 +281,17 @@ def measure_examples(arguments, folder):
         tool.run(command)
         return time.monotonic() - begin
 
+    def checked(command):
+        # MLIR times no check of a function that has a thread of its own.
+        text, _ = lower.run([*command, "--mlir-timing", "--mlir-disable-threading"])
+        return sum(seconds for name, seconds in wall_times(text) if name == CHECK)
+
     rows = []
     for example in sorted((ROOT / "examples").glob("*.mlir")):
         options = options_of(example)
+        command = [example, *options, "-o", lowered]
         runs = [
-            (seconds(lower, [example, *options, "-o", lowered]), seconds(translate, [lowered, "--ptx", "-o", os.devnull]))
+            (seconds(lower, command), seconds(translate, [lowered, "--ptx", "-o", os.devnull]), checked(command))
             for _ in range(arguments.repetitions)
         ]
         rows.append((example.name, *(1000 * statistics.median(side) for side in zip(*runs))))
@@ -324,7 +321,7 @@ def format_shape(shape, rows):
             f"{size:,}".replace(",", " "),
             f"{ours:.4f} s",
             f"{lowering:.4f} s",
-            "-" if checks is None else f"{checks:.0f} %",
+            f"{check:.0f} %",
             f"{theirs:.4f} s",
             f"**{ratio:.2f}**",
             ours_growth,
@@ -334,7 +331,7 @@ def format_shape(shape, rows):
             f"{ours_memory / theirs_memory:.2f}",
             str(times),
         ]
-        for (size, ours, theirs, ratio, ours_memory, theirs_memory, lowering, checks, times), ours_growth, theirs_growth in zip(
+        for (size, ours, theirs, ratio, ours_memory, theirs_memory, lowering, check, times), ours_growth, theirs_growth in zip(
             rows, growth(rows, 1), growth(rows, 2)
         )
     ]
@@ -349,11 +346,18 @@ def format_small(rows):
 
 
 def format_examples(rows):
-    header = ["example", "async-opt", "async-translate", "both", "mlir-opt"]
+    header = ["example", "async-opt", "async-translate", "both", "of it checks", "mlir-opt"]
     # No stock tool reads tokens, so that there is nothing beside them.
     cells = [
-        [name, f"{lowering:.0f} ms", f"{translation:.0f} ms", f"{lowering + translation:.0f} ms", "-"]
-        for name, lowering, translation in rows
+        [
+            name,
+            f"{lowering:.0f} ms",
+            f"{translation:.0f} ms",
+            f"{lowering + translation:.0f} ms",
+            f"{checks:.1f} ms, {100 * checks / (lowering + translation):.0f} %",
+            "-",
+        ]
+        for name, lowering, translation, checks in rows
     ]
     return f"### examples: from text to PTX\n\n{table(header, cells)}\n"
 

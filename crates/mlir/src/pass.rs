@@ -125,6 +125,39 @@ pub struct StatisticInfo {
     pub description: &'static str,
 }
 
+/// The timer of the checks that a running pass makes of what it writes: `--mlir-timing` shows their time below that of the pass, as
+/// `(A) Check`, the way it shows analyses. It does not where functions of a module are on threads of their own. The default shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CheckTimer<'c> {
+    pass: Option<ffi::AsyncOptPass>,
+    context: PhantomData<&'c ()>,
+}
+
+impl CheckTimer<'_> {
+    /// Calls `check` while the timer runs.
+    pub fn time<T>(self, check: impl FnOnce() -> T) -> T {
+        self.switch(true);
+        let checked = check();
+        self.switch(false);
+        checked
+    }
+
+    /// Calls `other`, which is called in a check and is no part of it, while the timer stands.
+    pub fn pause<T>(self, other: impl FnOnce() -> T) -> T {
+        self.switch(false);
+        let done = other();
+        self.switch(true);
+        done
+    }
+
+    fn switch(self, on: bool) {
+        if let Some(pass) = self.pass {
+            // SAFETY: the pass runs.
+            unsafe { ffi::asyncOptPassTimeCheck(pass, on) }
+        }
+    }
+}
+
 /// Gives a running pass its options and statistics.
 pub struct PassContext<'c> {
     raw: ffi::AsyncOptPass,
@@ -132,7 +165,16 @@ pub struct PassContext<'c> {
     context: PhantomData<&'c ()>,
 }
 
-impl PassContext<'_> {
+impl<'c> PassContext<'c> {
+    /// The timer of the checks of this pass.
+    #[must_use]
+    pub fn check_timer(&self) -> CheckTimer<'c> {
+        CheckTimer {
+            pass: Some(self.raw),
+            context: PhantomData,
+        }
+    }
+
     /// The value of the boolean option `name`.
     ///
     /// # Panics

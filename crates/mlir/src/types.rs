@@ -272,7 +272,44 @@ fn shape(ty: Type<'_>) -> Shape<'_> {
 /// The layout, if `ty` is a memref with strides.
 #[must_use]
 pub fn memref_layout(ty: Type<'_>) -> Option<Layout> {
-    let rank = memref_shape(ty)?.sizes.len();
+    let sizes = memref_shape(ty)?.sizes;
+    if has_identity_layout(ty)
+        && let Some(layout) = row_major(&sizes)
+    {
+        return Some(layout);
+    }
+    computed_layout(ty, sizes.len())
+}
+
+/// Returns true if what the memref type `ty` says of its layout is the identity map.
+fn has_identity_layout(ty: Type<'_>) -> bool {
+    // SAFETY: a live memref type; its layout is a map where it is asked for that.
+    unsafe {
+        let layout = mlirMemRefTypeGetLayout(ty.to_raw());
+        mlirAttributeIsAAffineMap(layout) && mlirAffineMapIsIdentity(mlirAffineMapAttrGetValue(layout))
+    }
+}
+
+/// The layout of elements that lie one after the other; `None` if that is not known without overflow, or there are no elements.
+fn row_major(sizes: &[Option<i64>]) -> Option<Layout> {
+    let mut strides = vec![None; sizes.len()];
+    let mut next = Some(1_i64);
+    for (stride, size) in strides.iter_mut().zip(sizes).rev() {
+        *stride = next;
+        next = match next.zip(*size) {
+            Some((_, 0)) => return None,
+            Some((stride, size)) => Some(stride.checked_mul(size)?),
+            None => None,
+        };
+    }
+    Some(Layout {
+        strides,
+        offset: Some(0),
+    })
+}
+
+/// The layout that MLIR computes, which takes it some microseconds: it builds affine expressions.
+fn computed_layout(ty: Type<'_>, rank: usize) -> Option<Layout> {
     let (mut strides, mut offset) = (vec![0; rank], 0);
     // SAFETY: a live memref type, and room for the stride of each of its dimensions.
     let result =
@@ -411,5 +448,44 @@ pub fn constant_numbers(attribute: Attribute<'_>) -> Option<Vec<u64>> {
     unsafe {
         ffi::asyncOptForEachConstantNumber(attribute.to_raw(), Some(push), (&raw mut numbers).cast())
             .then_some(numbers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{computed_layout, memref_layout, memref_shape};
+    use melior::Context;
+    use melior::ir::Type;
+
+    #[test]
+    fn layouts_are_those_that_mlir_computes() {
+        let context = Context::new();
+        let kinds = [
+            "",
+            ", strided<[1, 4]>",
+            ", strided<[?, 1], offset: ?>",
+            ", affine_map<(i, j) -> (j, i)>",
+        ];
+        let two = [
+            "4x8",
+            "?x8",
+            "4x?",
+            "?x?",
+            "0x8",
+            "4x0",
+            "1x1",
+            "9223372036854775807x4",
+            "3x9223372036854775807",
+        ];
+        let two = two
+            .iter()
+            .flat_map(|sizes| kinds.map(|kind| format!("{sizes}xf32{kind}")));
+        let others = ["f32", "7xi8", "?xi8", "0xi8", "2x?x3x?x5xf16", "2x3x5xf64"].map(str::to_owned);
+        for text in two.chain(others) {
+            let text = format!("memref<{text}>");
+            let ty = Type::parse(&context, &text).unwrap_or_else(|| panic!("{text} is a type"));
+            let rank = memref_shape(ty).expect("it has a rank").sizes.len();
+            assert_eq!(memref_layout(ty), computed_layout(ty, rank), "{text}");
+        }
     }
 }

@@ -69,7 +69,7 @@ use crate::async_to_gpux::{ENGINES, Options, read_options};
 use crate::insert_barriers::derive;
 use crate::nvgpu_exact_waits::set_exact_waits;
 use crate::utils::tokens::restore_upstream_awaits;
-use crate::utils::verify_result::{VERIFY_RESULT, check_barriers};
+use crate::utils::verify_result::{VERIFY_RESULT, check_barriers, checks};
 use async_dialects::registry::{GPUX, has_upstream_async, verify_attributes};
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Location;
@@ -234,7 +234,6 @@ fn pipeline<'c>(
     check_places(function)?;
     let mut settings = read_settings(function.location(), cx)?;
     settings.num_stages = read_num_stages(function, cx)?;
-    settings.verify_result = cx.bool(VERIFY_RESULT.name);
     settings.shape.computed_slots = cx.bool("computed-slots");
     let is_wanted =
         |around: &Op<'c>| is_annotated(*around) || settings.num_stages.is_some() && is_candidate(*around);
@@ -243,8 +242,10 @@ fn pipeline<'c>(
     if wanted.is_empty() {
         return Ok(());
     }
-    let counted = lift(function, &wanted, settings.verify_result)?;
+    let checks = checks(cx);
+    let counted = lift(function, &wanted, checks)?;
     let mut pipeliner = new_pipeliner(function, settings, cx, false)?;
+    pipeliner.checks = checks;
     match planted {
         Some(Planted::FewerVersions(buffer)) => pipeliner.fewer = Some(buffer),
         Some(Planted::Change(change)) => pipeliner.change = Some(change),
@@ -278,7 +279,7 @@ fn pipeline<'c>(
     finish(function, &pipeliner)?;
     if pipelined > 0 && cx.str("emit") == "nvgpu" {
         to_nvgpu(function)?;
-        set_exact_waits(function, true, "", &|_, _| {})?;
+        set_exact_waits(function, checks, "", &|_, _| {})?;
     }
     Ok(())
 }
@@ -320,7 +321,6 @@ fn read_settings<'c>(at: Location<'c>, options: &impl PassOptions) -> Result<Set
         },
         num_stages: None,
         insert_barriers: options.bool("insert-barriers"),
-        verify_result: true,
     })
 }
 
@@ -356,18 +356,15 @@ fn new_pipeliner<'c>(
 /// Restores awaits, and derives the barriers of `function` anew, once its loops are pipelined.
 fn finish<'c>(function: Op<'c>, pipeliner: &Pipeliner<'c>) -> Result<(), PassError<'c>> {
     restore_upstream_awaits(function);
-    let Settings {
-        insert_barriers,
-        verify_result,
-        ..
-    } = pipeliner.settings;
-    if pipeliner.pipelined == 0 || !insert_barriers {
+    if pipeliner.pipelined == 0 || !pipeliner.settings.insert_barriers {
         return Ok(());
     }
-    let around_barriers = verify_result.then(|| AroundBarriers::of(function));
+    let check = pipeliner
+        .checks
+        .map(|timer| (timer, timer.time(|| AroundBarriers::of(function))));
     let derived = derive(function, false, false, Some(pipeliner.dropped))?;
-    match around_barriers.filter(|_| derived.is_done) {
-        Some(around_barriers) => check_barriers(function, &around_barriers),
+    match check.filter(|_| derived.is_done) {
+        Some((timer, around_barriers)) => timer.time(|| check_barriers(function, &around_barriers)),
         None => Ok(()),
     }
 }

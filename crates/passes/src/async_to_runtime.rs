@@ -31,7 +31,7 @@ mod regions_to_tasks;
 use self::functions::Functions;
 use self::futures::PendingValues;
 use crate::utils::llvm_builder::LlvmBuilder;
-use crate::utils::verify_result::{self, VERIFY_RESULT};
+use crate::utils::verify_result::{VERIFY_RESULT, check_references, checks};
 use async_dialects::names::async_;
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
@@ -42,7 +42,7 @@ use async_mlir::melior::ir::Type;
 use async_mlir::melior::ir::attribute::TypeAttribute;
 use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::names::{attr, builtin, func, gpu};
-use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
+use async_mlir::pass::{Anchor, CheckTimer, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
 
 /// An option that the pipeline has, too.
 pub(crate) const ON_ERROR: OptionInfo = OptionInfo::choice(
@@ -74,7 +74,7 @@ impl Pass for AsyncToRuntime {
     };
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let (status, verify) = (cx.str("on-error") == "status", cx.bool("verify-result"));
+        let status = cx.str("on-error") == "status";
         let mut modules = vec![root];
         root.walk(|op| {
             if op.is(gpu::MODULE) {
@@ -87,14 +87,18 @@ impl Pass for AsyncToRuntime {
         });
         // Each has a symbol table of its own, for all that is made.
         for module in modules {
-            lower_module(module, status, verify)?;
+            lower_module(module, status, checks(cx))?;
         }
         lower_types(root, pointer(root.context(), AddressSpace::Generic))
     }
 }
 
-/// Lowers the functions directly in a module.
-fn lower_module(module: Op<'_>, status: bool, verify: bool) -> Result<(), PassError<'_>> {
+/// Lowers the functions directly in a module; has them checked if there are `checks`.
+fn lower_module<'c>(
+    module: Op<'c>,
+    status: bool,
+    checks: Option<CheckTimer<'c>>,
+) -> Result<(), PassError<'c>> {
     let functions = Functions::of(module)?;
     let builder = LlvmBuilder::new(module);
     let pending = PendingValues::of(&functions)?;
@@ -104,9 +108,9 @@ fn lower_module(module: Op<'_>, status: bool, verify: bool) -> Result<(), PassEr
     calling_convention::lower(&mut instances, rewritten.frames, &builder)?;
     for instance in &instances.list {
         references::count(instance, &instances.owners, &builder);
-        if verify {
+        if let Some(timer) = checks {
             let owner = |address| instances.owners.get(address);
-            verify_result::check_references(instance.function, &owner)?;
+            timer.time(|| check_references(instance.function, &owner))?;
         }
         if instance.suspends {
             coroutines::expand(instance, &builder)?;

@@ -27,13 +27,15 @@ mod pointers;
 mod warpgroup;
 
 use crate::utils::device::{device_code, own_ops};
-use crate::utils::verify_result::{VERIFY_RESULT, check_lifted_queue};
+use crate::utils::verify_result::{VERIFY_RESULT, check_lifted_queue, checks};
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::is_kernel;
 use async_mlir::ir::Op;
-use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_mlir::pass::{
+    Anchor, CheckTimer, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
+};
 use convert::{Conversions, TokenSources};
 use counted_queue::{CountedQueue, branches_take_tokens};
 use emit::Leftovers;
@@ -85,7 +87,6 @@ impl Pass for GroupsToTokens {
         let options = Options {
             group_tokens: cx.bool("group-tokens"),
             weaken: cx.bool("weaken"),
-            verify_result: cx.bool(VERIFY_RESULT.name),
         };
         for code in device_code(op) {
             let imported = warpgroup::import(code);
@@ -95,7 +96,7 @@ impl Pass for GroupsToTokens {
             }
             // What is left of upstream's also commits and waits.
             let wanted = |queue: GroupQueue| imported.is_ok() || queue.name() != warpgroup::QUEUE;
-            let counts = lift_queues(code, options, &wanted)?;
+            let counts = lift_queues(code, options, checks(cx), &wanted)?;
             cx.count("awaits", counts.awaits);
             cx.count("dropped", counts.dropped);
             cx.count("queues", counts.lifted.len() as u64);
@@ -111,7 +112,6 @@ impl Pass for GroupsToTokens {
 pub(crate) struct Options {
     pub group_tokens: bool,
     pub weaken: bool,
-    pub verify_result: bool,
 }
 
 /// What was done.
@@ -124,10 +124,11 @@ pub(crate) struct Counts {
     pub lifted: Vec<GroupQueue>,
 }
 
-/// Puts the counted queues of `code` into token form that are `wanted`, as far as that is possible.
+/// Puts the counted queues of `code` into token form that are `wanted`, as far as that is possible; has them checked if there are `checks`.
 pub(crate) fn lift_queues<'c>(
     code: Op<'c>,
     options: Options,
+    checks: Option<CheckTimer<'c>>,
     wanted: &dyn Fn(GroupQueue) -> bool,
 ) -> Result<Counts, PassError<'c>> {
     let mut counts = Counts::default();
@@ -137,8 +138,8 @@ pub(crate) fn lift_queues<'c>(
     {
         match lift_queue(code, queue, options) {
             Ok((lifted, leftovers)) => {
-                if options.verify_result {
-                    check_lifted_queue(code, queue, &leftovers.replaced)?;
+                if let Some(timer) = checks {
+                    timer.time(|| check_lifted_queue(code, queue, &leftovers.replaced))?;
                 }
                 leftovers.erase();
                 let awaits = lifted.waits.iter().filter(|tokens| !tokens.is_empty()).count();

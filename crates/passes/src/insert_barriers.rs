@@ -21,7 +21,7 @@ use crate::analysis::thread_values::MAX_THREADS;
 use crate::analysis::warps::barrier_of_warps;
 use crate::utils::block_wide::barrier;
 use crate::utils::tokens;
-use crate::utils::verify_result::{VERIFY_RESULT, check_barriers};
+use crate::utils::verify_result::{VERIFY_RESULT, check_barriers, checks};
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{block_size, is_barrier, is_kernel};
@@ -70,10 +70,10 @@ impl Pass for InsertBarriers {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let around_barriers = cx.bool(VERIFY_RESULT.name).then(|| AroundBarriers::of(function));
+        let check = checks(cx).map(|timer| (timer, timer.time(|| AroundBarriers::of(function))));
         let derived = derive(function, cx.bool("keep-barriers"), cx.bool("explain"), None)?;
-        if let Some(around_barriers) = around_barriers.filter(|_| derived.is_done) {
-            check_barriers(function, &around_barriers)?;
+        if let Some((timer, around_barriers)) = check.filter(|_| derived.is_done) {
+            timer.time(|| check_barriers(function, &around_barriers))?;
         }
         cx.count("inserted", derived.inserted as u64);
         cx.count("dropped", derived.dropped as u64);

@@ -19,7 +19,7 @@ mod without_engine;
 
 use crate::engines::Engines;
 use crate::engines::event_limits::{read_count, read_limits};
-use crate::utils::verify_result::{VERIFY_RESULT, check_flags};
+use crate::utils::verify_result::{VERIFY_RESULT, check_flags, checks};
 use async_dialects::completion::engine_name;
 use async_dialects::names::gpux;
 use async_dialects::registry::GPUX;
@@ -103,7 +103,7 @@ impl Pass for InsertFlags {
                 .note(flag.location(), "run it once, on a program without flags"));
         }
         refuse_outside_functions(&ops)?;
-        let before = cx.bool(VERIFY_RESULT.name).then(|| orders::Before::of(root));
+        let check = checks(cx).map(|timer| (timer, timer.time(|| orders::Before::of(root))));
         let functions: Vec<Op> = ops.into_iter().filter(|op| op.is_function()).collect();
         for &function in &functions {
             let Some(read) = Reader::read(function, &limits, &mut engines)? else {
@@ -123,7 +123,7 @@ impl Pass for InsertFlags {
             cx.count("events", plan.events.len() as u64);
             emit::emit(&read, &plan, &engines);
         }
-        let Some(before) = before else {
+        let Some((timer, before)) = check else {
             return Ok(());
         };
         let machine = Machine {
@@ -137,7 +137,7 @@ impl Pass for InsertFlags {
                     .map_or(0, |(from, to)| limit(&limits, from, to))
             },
         };
-        check_flags(&before, &functions, machine)
+        timer.time(|| check_flags(&before, &functions, machine))
     }
 }
 

@@ -25,7 +25,7 @@ use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Walk, int_attr};
 use async_mlir::names::{attr, nvgpu, nvvm};
-use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_mlir::pass::{Anchor, CheckTimer, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use async_verify::groups::read::WaitRole;
 use relax::Reason;
 use rustc_hash::FxHashMap;
@@ -69,18 +69,19 @@ impl Pass for NvgpuExactWaits {
         let certificates = cx.str(CERTIFICATES.name);
         let verify = cx.bool(VERIFY_RESULT.name) || !certificates.is_empty();
         let count = |statistic, number| cx.count(statistic, number);
-        set_exact_waits(op, verify, certificates, &count)
+        let checks = verify.then(|| cx.check_timer());
+        set_exact_waits(op, checks, certificates, &count)
     }
 }
 
 /// Adds to a statistic.
 type Count<'a> = &'a dyn Fn(&'static str, u64);
 
-/// Sets the counts of the waits of `function`; with `verify`, has them checked, and writes what proves them to the file `certificates`, if that
+/// Sets the counts of the waits of `function`; if there are `checks`, has them checked, and writes what proves them to the file `certificates`, if that
 /// is not empty.
 pub(crate) fn set_exact_waits<'c>(
     function: Op<'c>,
-    verify: bool,
+    checks: Option<CheckTimer<'c>>,
     certificates: &str,
     count: Count,
 ) -> Result<(), PassError<'c>> {
@@ -103,9 +104,10 @@ pub(crate) fn set_exact_waits<'c>(
     for verdict in verdicts {
         roles.insert(verdict.wait.op, apply(&verdict, count));
     }
-    if verify {
+    if let Some(timer) = checks {
         let role = |op| roles.get(&op).copied().unwrap_or(WaitRole::Wait);
-        check_nvgpu_waits(function, &role, NvgpuExactWaits::INFO.flag, certificates)?;
+        let pass = NvgpuExactWaits::INFO.flag;
+        timer.time(|| check_nvgpu_waits(function, &role, pass, certificates))?;
     }
     let implied = roles.into_iter().filter(|(_, role)| *role == WaitRole::Await);
     implied.for_each(|(op, _)| op.erase());

@@ -25,7 +25,7 @@ use crate::analysis::phase_skeleton::is_block_wide_load;
 use crate::utils::chip::{MemoryLimit, STATIC_WORKGROUP_BYTES};
 use crate::utils::device::{device_code, own_ops};
 use crate::utils::static_allocs::IterationOrder;
-use crate::utils::verify_result::{VERIFY_RESULT, check_packing};
+use crate::utils::verify_result::{VERIFY_RESULT, check_packing, checks};
 use async_dialects::registry::GPUX;
 use async_mlir::calls::is_call;
 use async_mlir::gpu::{is_workgroup, num_attributions};
@@ -199,10 +199,10 @@ fn pack_function<'c>(
     let reserve = if has_loads { MBARRIER_RESERVE } else { 0 };
     let is_static = bytes + reserve <= STATIC_WORKGROUP_BYTES;
     let remark = map.remark(is_static, cx.bool("explain"));
-    let before = cx.bool(VERIFY_RESULT.name).then(|| Before::of(function));
+    let check = checks(cx).map(|timer| (timer, timer.time(|| Before::of(function))));
     place(root, function, table, &map, is_static)?;
-    if let Some(before) = before {
-        check_packing(&before, root, checked_sharing(sharing), layout.bytes)?;
+    if let Some((timer, before)) = check {
+        timer.time(|| check_packing(&before, root, checked_sharing(sharing), layout.bytes))?;
     }
     if let Some(remark) = remark {
         remark.emit();

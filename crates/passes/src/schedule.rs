@@ -24,7 +24,7 @@ use crate::engines::region_ops::RegionOps;
 use crate::engines::{Engines, thread_problem};
 use crate::utils::chip::sm_of;
 use crate::utils::tokens::await_dependencies;
-use crate::utils::verify_result::{VERIFY_RESULT, check_order};
+use crate::utils::verify_result::{VERIFY_RESULT, check_order, checks};
 use async_mlir::ir::{Op, Region};
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use async_verify::orders;
@@ -121,7 +121,7 @@ impl Pass for GpuxSchedule {
         // They order as awaits do.
         let functions = root.self_and_nested().into_iter().filter(|op| op.is_function());
         functions.chain([root]).for_each(await_dependencies);
-        let before = cx.bool(VERIFY_RESULT.name).then(|| orders::Before::of(root));
+        let check = checks(cx).map(|timer| (timer, timer.time(|| orders::Before::of(root))));
         let mut region_ops = RegionOps::default();
         let mut functions = FxHashMap::default();
         let ops = root.self_and_nested();
@@ -147,7 +147,10 @@ impl Pass for GpuxSchedule {
                 region_ops.add_block(op, &problem, &order, &options);
             }
         }
-        before.map_or(Ok(()), |before| check_order(&before, chip.is_some()))
+        match check {
+            Some((timer, before)) => timer.time(|| check_order(&before, chip.is_some())),
+            None => Ok(()),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::analysis::warps::{WARP_THREADS, warps_where};
 use crate::utils::builders::constant;
 use crate::utils::device::{is_workgroup_alloc, own_ops};
 use crate::utils::role_rules;
-use crate::utils::verify_result::{VERIFY_RESULT, check_roles};
+use crate::utils::verify_result::{VERIFY_RESULT, check_roles, checks};
 use crate::utils::warps::in_warps;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::gpu::is_barrier;
@@ -63,12 +63,15 @@ impl Pass for SplitRoles {
             return Ok(());
         };
         shared.iter().try_for_each(|op| refuse_single(*op))?;
-        let before = cx.bool(VERIFY_RESULT.name).then(|| function.clone_detached());
+        let check = checks(cx).map(|timer| (timer, timer.time(|| function.clone_detached())));
         let threads = WARP_THREADS * roles.all_warps().count_ones();
         number_barriers(&mut shared, threads);
         split(&shared, &roles);
         cx.count("roles", u64::from(roles.count()));
-        before.map_or(Ok(()), |before| check_roles(before, function))
+        match check {
+            Some((timer, before)) => timer.time(|| check_roles(before, function)),
+            None => Ok(()),
+        }
     }
 }
 

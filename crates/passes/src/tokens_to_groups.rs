@@ -167,7 +167,7 @@ impl Pass for TokensToGroups {
                 pass: Self::INFO.flag,
                 file,
             };
-            check.run(erase)?;
+            check.run(cx.check_timer(), erase)?;
         } else {
             erase();
         }

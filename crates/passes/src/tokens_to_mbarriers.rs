@@ -176,7 +176,8 @@ impl Pass for TokensToMbarriers {
                 loads: &written.loads,
                 has_roles: roles.is_some(),
             };
-            check_mbarriers(&beside_tokens, Self::INFO.flag, certificates)?;
+            cx.check_timer()
+                .time(|| check_mbarriers(&beside_tokens, Self::INFO.flag, certificates))?;
         }
         written.erase_loads();
         awaits::erase_complete(op);

@@ -13,8 +13,11 @@
 #include "mlir/IR/Threading.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+
+#include "llvm/Support/Threading.h"
 
 #include <atomic>
 
@@ -132,6 +135,11 @@ struct PassDescriptor {
   SelfOwningTypeID typeID;
 };
 
+/// The check of what a pass has written, which is timed as an analysis is.
+struct Check {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Check)
+};
+
 class RustPass : public Pass {
 public:
   explicit RustPass(const PassDescriptor &descriptor)
@@ -164,6 +172,7 @@ public:
 
   void runOnOperation() override {
     Operation *root = getOperation();
+    thread = llvm::get_threadid();
     if (descriptor.anchor != AsyncOptAnchorFunctions ||
         isa<FunctionOpInterface>(root)) {
       if (!run(root))
@@ -184,6 +193,20 @@ public:
       signalPassFailure();
   }
 
+  /// MLIR's timing keeps a stack of timers for each thread, and has none for
+  /// one that did not start a pass.
+  void timeCheck(bool start) {
+    PassInstrumentor *instrumentor = getAnalysisManager().getPassInstrumentor();
+    if (!instrumentor || llvm::get_threadid() != thread)
+      return;
+    if (start)
+      instrumentor->runBeforeAnalysis("Check", TypeID::get<Check>(),
+                                      getOperation());
+    else
+      instrumentor->runAfterAnalysis("Check", TypeID::get<Check>(),
+                                     getOperation());
+  }
+
   OptionSet<PassOption> &getOptions() { return options; }
   Statistic &getStatistic(intptr_t index) { return *statistics[index]; }
 
@@ -194,6 +217,8 @@ private:
 
   const PassDescriptor &descriptor;
   OptionSet<PassOption> options;
+  /// The thread that runs the pass.
+  uint64_t thread = 0;
   std::vector<std::unique_ptr<Statistic>> statistics;
 };
 
@@ -261,6 +286,10 @@ MlirStringRef asyncOptPassGetString(AsyncOptPass pass, intptr_t index) {
 void asyncOptPassAddStatistic(AsyncOptPass pass, intptr_t index,
                               uint64_t delta) {
   unwrap(pass).getStatistic(index) += delta;
+}
+
+void asyncOptPassTimeCheck(AsyncOptPass pass, bool start) {
+  unwrap(pass).timeCheck(start);
 }
 
 bool asyncOptMayUseThreads(MlirContext context) {

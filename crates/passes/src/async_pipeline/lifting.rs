@@ -5,14 +5,15 @@ use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::types::is_token;
 use async_mlir::ir::Op;
 use async_mlir::names::gpu;
-use async_mlir::pass::PassError;
+use async_mlir::pass::{CheckTimer, PassError};
 use rustc_hash::FxHashSet;
 
 /// Puts the queues that `loops` of `function` use into token form. Returns the function as it was, detached, if anything was done.
+/// Has it checked if there are `checks`.
 pub(super) fn lift<'c>(
     function: Op<'c>,
     loops: &[Op<'c>],
-    verify_result: bool,
+    checks: Option<CheckTimer<'c>>,
 ) -> Result<Option<Op<'c>>, PassError<'c>> {
     let mut queues: Vec<GroupQueue> = Vec::new();
     let mut seen = FxHashSet::default();
@@ -34,9 +35,8 @@ pub(super) fn lift<'c>(
     let options = Options {
         group_tokens: false,
         weaken: true,
-        verify_result,
     };
-    match lift_queues(function, options, &|queue| queues.contains(&queue)) {
+    match lift_queues(function, options, checks, &|queue| queues.contains(&queue)) {
         Ok(counts) if !counts.lifted.is_empty() => Ok(Some(original)),
         other => {
             original.erase();

@@ -25,7 +25,7 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Block, Op};
 use async_mlir::names::{gpu, memref, scf};
-use async_mlir::pass::PassError;
+use async_mlir::pass::{CheckTimer, PassError};
 use rustc_hash::FxHashSet;
 
 /// What the options say.
@@ -36,8 +36,6 @@ pub(super) struct Settings {
     /// The stages of loops that say nothing themselves, if those are to be pipelined.
     pub num_stages: Option<u32>,
     pub insert_barriers: bool,
-    /// Whether what is written is checked.
-    pub verify_result: bool,
 }
 
 /// What became of a loop.
@@ -53,6 +51,8 @@ pub(super) struct Pipeliner<'c> {
     function: FunctionInfo<'c>,
     pub settings: Settings,
     memory: MemoryBudget,
+    /// For what is written, unless that is not checked.
+    pub checks: Option<CheckTimer<'c>>,
     /// Whether kernels get an attribute to be found by.
     marked: bool,
     /// The loops around loops that were pipelined.
@@ -79,6 +79,7 @@ impl<'c> Pipeliner<'c> {
             function: FunctionInfo::new(function),
             settings,
             memory,
+            checks: Some(CheckTimer::default()),
             marked,
             outer: FxHashSet::default(),
             barriers: derived_anew(function),
@@ -379,7 +380,7 @@ impl<'c> Pipeliner<'c> {
             shape,
             &mut self.storage,
             self.marked,
-            self.settings.verify_result,
+            self.checks,
             &mut self.change,
         )?;
         self.pipelined += 1;

@@ -13,7 +13,7 @@ use crate::utils::verify_result::{check_pipeline, check_schedule, check_versions
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Op, Use};
 use async_mlir::melior::ir::Attribute;
-use async_mlir::pass::PassError;
+use async_mlir::pass::{CheckTimer, PassError};
 use async_mlir::types::array_elements;
 use async_verify::pipeline::{self, Written};
 
@@ -56,13 +56,13 @@ impl<'c> Plan<'c> {
         })
     }
 
-    /// Writes the pipelined loop, and erases the plain one. With `verify`, what was written is checked before that.
+    /// Writes the pipelined loop, and erases the plain one. If there are `checks`, what was written is checked before that.
     pub fn carry_out(
         self,
         shape: Shape,
         storage: &mut Storage<'c>,
         marked: bool,
-        verify: bool,
+        checks: Option<CheckTimer<'c>>,
         change: &mut Option<usize>,
     ) -> Result<(), PassError<'c>> {
         self.unawaited.iter().for_each(UnawaitedRead::warn);
@@ -76,29 +76,34 @@ impl<'c> Plan<'c> {
         let bounds = around.operands().take(3);
         let constants = Constants::new(around, bounds);
         let slots = self.uses.slots(around, &constants);
-        let schedule = verify.then(|| self.schedule());
-        if let Some(schedule) = &schedule {
-            check_schedule(schedule, &storage.checked)?;
-        }
+        let schedule = match checks {
+            Some(timer) => Some(timer.time(|| {
+                let schedule = self.schedule();
+                check_schedule(&schedule, &storage.checked).map(|()| schedule)
+            })?),
+            None => None,
+        };
         let replaced = Replaced::of(around);
         let expanded = expand(&self.body, &self.rotating_values, slots, &constants, shape);
         spoil(&replaced.by(), around, change);
         let ops = replaced.by();
-        if let Some(schedule) = schedule {
-            check_pipeline(&Written {
+        if let (Some(schedule), Some(timer)) = (schedule, checks) {
+            let written = Written {
                 schedule,
                 ops: ops.clone(),
                 uses: replaced.uses,
                 copies: expanded.copies.clone(),
                 kernel: expanded.kernel.map(|kernel| (kernel, expanded.carried.clone())),
-            })?;
+            };
+            timer.time(|| check_pipeline(&written))?;
         }
         if around.block().is_none() {
             around.erase();
         }
         storage.make_bytes(&self.uses, &expanded.slots.made);
-        if verify {
-            check_versions(self.uses.versions().values(), &ops, &mut storage.checked)?;
+        if let Some(timer) = checks {
+            let versions = self.uses.versions();
+            timer.time(|| check_versions(versions.values(), &ops, &mut storage.checked))?;
         }
         if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);

@@ -7,7 +7,7 @@ use super::llvm_builder::rt;
 use async_dialects::completion::GroupQueue;
 use async_mlir::diagnostic::{Diagnostic, Place};
 use async_mlir::ir::{Op, Text, Value};
-use async_mlir::pass::{OptionInfo, PassError, request_reproducer};
+use async_mlir::pass::{CheckTimer, OptionInfo, PassContext, PassError, request_reproducer};
 use async_mlir::pipeline::PipelineOptions;
 use async_verify::awaits;
 use async_verify::barriers;
@@ -27,6 +27,11 @@ pub(crate) const VERIFY_RESULT: OptionInfo = OptionInfo::bool(
     true,
     "check what was written, by code that shares nothing with what found it",
 );
+
+/// The timer of the checks of a pass, if the option says that there are any.
+pub(crate) fn checks<'c>(cx: &PassContext<'c>) -> Option<CheckTimer<'c>> {
+    cx.bool(VERIFY_RESULT.name).then(|| cx.check_timer())
+}
 
 /// The same option for a pass of a pipeline that has it.
 pub(crate) fn verify_result(options: &PipelineOptions) -> (&'static str, &'static str) {

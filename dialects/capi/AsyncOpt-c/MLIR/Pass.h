@@ -99,6 +99,10 @@ MLIR_CAPI_EXPORTED MlirStringRef asyncOptPassGetString(AsyncOptPass pass,
 MLIR_CAPI_EXPORTED void
 asyncOptPassAddStatistic(AsyncOptPass pass, intptr_t index, uint64_t delta);
 
+/// Starts or stops what `--mlir-timing` shows below the pass as "(A) Check".
+/// Does nothing on a thread that MLIR does not know to run the pass.
+MLIR_CAPI_EXPORTED void asyncOptPassTimeCheck(AsyncOptPass pass, bool start);
+
 /// Returns true if a pass may start threads: multithreading is enabled in the
 /// context.
 MLIR_CAPI_EXPORTED bool asyncOptMayUseThreads(MlirContext context);

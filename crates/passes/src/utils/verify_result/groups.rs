@@ -8,7 +8,7 @@ use async_mlir::diagnostic::{Diagnostic, Place};
 use async_mlir::ir::{Op, Text};
 use async_mlir::melior::ir::Location;
 use async_mlir::nvgpu::copy_token;
-use async_mlir::pass::{PassError, may_use_threads};
+use async_mlir::pass::{CheckTimer, PassError, may_use_threads};
 use async_verify::certificates::{Record, path_of};
 use async_verify::groups::code::{Expected, Fifo};
 use async_verify::groups::read::{Reading, Vocabulary, WaitRole, read};
@@ -40,12 +40,16 @@ pub(crate) struct AwaitCheck<'a, 'c> {
 
 impl<'c> AwaitCheck<'_, 'c> {
     /// Checks that every operation of a queue is complete where it is awaited. Runs `erase`, which may take away tokens and awaits, when all is
-    /// read: while the check goes on, where that takes long.
+    /// read: while the check goes on, where that takes long. `timer` stands meanwhile.
     ///
     /// # Errors
     ///
     /// An await that is reached while an operation may be in flight.
-    pub fn run(&self, erase: impl FnOnce()) -> Result<(), PassError<'c>> {
+    pub fn run(&self, timer: CheckTimer<'c>, erase: impl FnOnce()) -> Result<(), PassError<'c>> {
+        timer.time(|| self.check(|| timer.pause(erase)))
+    }
+
+    fn check(&self, erase: impl FnOnce()) -> Result<(), PassError<'c>> {
         let vocabulary = Vocabulary {
             token: token(self.function.context()),
             role: &|_| WaitRole::Wait,
@@ -231,7 +235,7 @@ mod tests {
     use async_mlir::melior::Context;
     use async_mlir::melior::dialect::DialectRegistry;
     use async_mlir::melior::ir::Module;
-    use async_mlir::pass::PassError;
+    use async_mlir::pass::{CheckTimer, PassError};
     use std::fmt::Write as _;
     use std::sync::mpsc::channel;
 
@@ -268,7 +272,7 @@ mod tests {
             file: "",
         };
         let mut is_erased = false;
-        let checked = check.run(|| {
+        let checked = check.run(CheckTimer::default(), || {
             is_erased = true;
             for op in &awaits {
                 op.erase();
