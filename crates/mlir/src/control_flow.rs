@@ -106,6 +106,14 @@ pub fn constant_trip_count(op: Op<'_>) -> Option<u64> {
     unsafe { ffi::asyncOptConstantTripCount(op.to_raw(), &raw mut trip).then_some(trip) }
 }
 
+/// Returns true if `op` is an `scf.for` of constant bounds whose variable wraps around after its last value. Nothing is known of how often it
+/// runs: upstream counts its iterations as if it ended there, and lowers it to code that goes on.
+#[must_use]
+pub fn wraps_around(op: Op<'_>) -> bool {
+    // SAFETY: a live operation.
+    unsafe { ffi::asyncOptWrapsAround(op.to_raw()) }
+}
+
 /// The values that `op` may return, if all it does is to select one of two.
 #[must_use]
 pub fn selected_values(op: Op<'_>) -> Option<Vec<Value<'_>>> {

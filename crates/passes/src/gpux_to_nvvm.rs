@@ -38,7 +38,7 @@ use async_mlir::calls::is_call;
 use async_mlir::ir::{Block, Op, OpBuilder, Value, int_attr};
 use async_mlir::melior::Context;
 use async_mlir::melior::ir::Attribute;
-use async_mlir::names::{attr, builtin, func, gpu, nvvm};
+use async_mlir::names::{attr, builtin, func, gpu, memref, nvvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use buffer_alignment::BufferAligner;
 use bulk_copies::BulkCopies;
@@ -197,6 +197,11 @@ struct OpsToLower<'c> {
 const HAS_TOKEN: &str = "has a token, and the hardware has no tokens";
 
 /// Checks the condition: what is in `gpux` is in counted form, and device code has no tokens.
+fn has_control_flow(scope: Op<'_>) -> bool {
+    let ops = scope.self_and_nested().into_iter().skip(1);
+    ops.into_iter().any(|op| op.num_regions() > 0)
+}
+
 fn check_counted<'c>(root: Op<'c>) -> Result<OpsToLower<'c>, PassError<'c>> {
     let run_before = "run --gpux-tokens-to-groups before --gpux-to-nvvm";
     let mut found = OpsToLower::default();
@@ -227,6 +232,12 @@ fn check_counted<'c>(root: Op<'c>) -> Result<OpsToLower<'c>, PassError<'c>> {
             }
             gpux::COPY | gpux::COMMIT_GROUP | gpux::TMA_STORE | gpux::BULK_STORE | gpux::WGMMA => {
                 return Err(PassError::new(op, HAS_TOKEN).note(op, run_before));
+            }
+            // Upstream makes blocks of what is in there, and a scope has one.
+            memref::ALLOCA_SCOPE if has_control_flow(op) => {
+                let message = "has control flow inside, and no lowering to NVVM";
+                let help = "run --canonicalize first: it moves allocations out of the scope, which then goes";
+                return Err(PassError::new(op, message).note(op, help));
             }
             gpu::FUNC | func::FUNC
                 if op.is(gpu::FUNC) || op.parent().is_some_and(|outer| outer.is(gpu::MODULE)) =>

@@ -67,16 +67,43 @@ static void call(AsyncOptEdgeCallback callback, void *userData, intptr_t target,
            toValues.data(), userData);
 }
 
+/// Returns true if the last value of the variable of `loop`, whose bounds and
+/// step are constant, plus the step is no number of its type. Upstream's trip
+/// count is that of a loop that ends there, and what upstream makes of the loop
+/// wraps around and goes on.
+static bool wrapsAround(scf::ForOp loop) {
+  APInt lower, upper, step;
+  if (!matchPattern(loop->getOperand(0), m_ConstantInt(&lower)) ||
+      !matchPattern(loop->getOperand(1), m_ConstantInt(&upper)) ||
+      !matchPattern(loop->getOperand(2), m_ConstantInt(&step)) ||
+      step.isNonPositive())
+    return false;
+  bool isSigned = !loop.getUnsignedCmp();
+  unsigned width = lower.getBitWidth();
+  APInt most =
+      isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);
+  // Wide enough for the sum.
+  auto widen = [&](const APInt &number) {
+    return isSigned ? number.sext(width + 2) : number.zext(width + 2);
+  };
+  APInt first = widen(lower), distance = widen(upper) - first;
+  if (!distance.isStrictlyPositive())
+    return false;
+  APInt trips =
+      llvm::APIntOps::RoundingUDiv(distance, widen(step), APInt::Rounding::UP);
+  return (first + trips * widen(step)).sgt(widen(most));
+}
+
 /// Returns true if nothing can be known of how often `loop` runs, since its
 /// bound is neither constant nor the sum of something: most loops, of which the
-/// interfaces take long to say the same.
+/// interfaces take long to say the same. Likewise if its variable wraps around.
 static bool isOfUnknownTripCount(scf::ForOp loop) {
   // Its own accessors count operands first.
   Value lower = loop->getOperand(0), upper = loop->getOperand(1);
   Operation *bound = upper.getDefiningOp();
   bool isKnown = bound && (bound->hasTrait<OpTrait::ConstantLike>() ||
                            isa<arith::AddIOp>(bound));
-  return !isKnown && upper != lower;
+  return (!isKnown && upper != lower) || wrapsAround(loop);
 }
 
 static AsyncOptSimpleFlow getSimpleFlow(Operation *op) {
@@ -293,6 +320,11 @@ bool asyncOptBlockMayRepeat(MlirBlock block) {
       return true;
   }
   return false;
+}
+
+bool asyncOptWrapsAround(MlirOperation op) {
+  auto loop = dyn_cast<scf::ForOp>(unwrap(op));
+  return loop && wrapsAround(loop);
 }
 
 bool asyncOptConstantTripCount(MlirOperation op, uint64_t *trip) {

@@ -9,6 +9,7 @@
 #include "AsyncOpt-c/MLIR/IR.h"
 
 #include "mlir/CAPI/IR.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Operation.h"
@@ -164,9 +165,18 @@ bool asyncOptValueGetConstantInt(MlirValue v, int64_t *value) {
 }
 
 MlirAsmState asyncOptAsmStateCreate(MlirOperation op) {
+  // Upstream's parser does not take the custom assembly format of a switch that
+  // hands on one of several results.
+  bool isGeneric = unwrap(op)
+                       ->walk([](cf::SwitchOp branch) {
+                         return branch->getNumOperands() > 1
+                                    ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+                       })
+                       .wasInterrupted();
   OpPrintingFlags flags;
   flags.useLocalScope()
-      .printGenericOpForm(false)
+      .printGenericOpForm(isGeneric)
       .enableDebugInfo(false)
       .skipRegions(false)
       .assumeVerified(false)

@@ -123,9 +123,11 @@ impl Sides {
         }
     }
 
-    /// Returns true if two threads write the same place together.
+    /// Returns true if one execution of an operation writes the same place twice.
     fn is_overlap(self, hazard: Hazard) -> bool {
-        self.same && !self.blocks && hazard.kind() == "WAW"
+        // What one thread copies twice, it has issued twice: iterations of a loop of branches have no number.
+        let is_reissued = self.alone && self.now != Copied::No;
+        self.same && !self.blocks && !is_reissued && hazard.kind() == "WAW"
     }
 
     /// Returns true if a copy that was issued before has taken the place of what the later thread is about to read.

@@ -16,7 +16,7 @@ pub use async_dialects::completion::is_block_wide_load;
 use async_dialects::completion::{Completion, GroupEffect, issued_for_block};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
-use async_mlir::control_flow::{constant_trip_count, selected_values};
+use async_mlir::control_flow::{constant_trip_count, selected_values, wraps_around};
 use async_mlir::gpu::{is_barrier, is_kernel, is_workgroup};
 use async_mlir::ir::{self, Op, Region as IrRegion, Value};
 use async_mlir::names::{attr, nvvm, scf, ub};
@@ -430,8 +430,8 @@ impl<'c> Reader<'c> {
 
 /// How often the block of `op` runs.
 fn trips(op: Op<'_>) -> Trips {
-    // What is computed of bounds is signed.
-    if op.has_attr(attr::UNSIGNED_CMP) {
+    // What is computed of bounds is signed, and takes it that the variable does not wrap around.
+    if op.has_attr(attr::UNSIGNED_CMP) || wraps_around(op) {
         return Trips::FromEdges;
     }
     match constant_trip_count(op) {
@@ -441,10 +441,14 @@ fn trips(op: Op<'_>) -> Trips {
     }
 }
 
-/// Returns true if it takes a division to know which iteration of a loop runs.
+/// Steps up to this one are divided by: multiples of larger ones leave no room for the number of a phase, so that the check would not know it.
+const LARGEST_STEP: u64 = 1 << 48;
+
+/// Returns true if it takes a division to know which iteration of a loop runs, or that is not to be computed.
 fn divides(op: Op<'_>) -> bool {
-    let is_power_of_two = |step: i64| u64::try_from(step).is_ok_and(u64::is_power_of_two);
-    op.is(scf::FOR) && !op.operand(2).as_constant_int().is_some_and(is_power_of_two)
+    let is_cheap =
+        |step: i64| u64::try_from(step).is_ok_and(|step| step.is_power_of_two() && step <= LARGEST_STEP);
+    op.is(scf::FOR) && !op.operand(2).as_constant_int().is_some_and(is_cheap)
 }
 
 /// Returns true if a fence between proxies is about the workgroup's memory.

@@ -12,7 +12,7 @@ pub struct Int {
     /// Its value with its sign, if all of it is known; otherwise its remainder.
     low: i64,
     /// What it is known modulo; 0 if all of it is known.
-    modulus: u32,
+    modulus: u64,
     /// If it is not known: it is not negative and less than this power of two. [`ANY_SIZE`] says nothing.
     size: u8,
 }
@@ -25,6 +25,9 @@ const MOST_SIZE: u8 = 62;
 
 /// The size of numbers of iterations. A loop with more of them does not end in the life of a machine.
 const ITERATIONS: u8 = 48;
+
+/// A modulus is less, so that remainders can be added.
+const MOST_MODULUS: u64 = 1 << 62;
 
 /// An integer of which nothing is known.
 pub const UNKNOWN: Int = Int {
@@ -79,7 +82,7 @@ impl Int {
 
     /// A number of iterations that is `value` modulo `modulus`.
     #[must_use]
-    pub fn iterations(value: i64, modulus: u32) -> Self {
+    pub fn iterations(value: i64, modulus: u64) -> Self {
         Self::modulo(value, modulus, ITERATIONS)
     }
 
@@ -89,7 +92,7 @@ impl Int {
         Self::modulo(value, 1 << bits.min(31), ANY_SIZE)
     }
 
-    fn modulo(value: i64, modulus: u32, size: u8) -> Self {
+    fn modulo(value: i64, modulus: u64, size: u8) -> Self {
         let size = if size > MOST_SIZE { ANY_SIZE } else { size };
         // What wraps around keeps its low bits alone.
         let modulus = if size == ANY_SIZE && modulus != 0 {
@@ -98,7 +101,7 @@ impl Int {
             modulus.max(1)
         };
         Self {
-            low: value.rem_euclid(i64::from(modulus)),
+            low: value.rem_euclid(modulus.cast_signed()),
             modulus,
             size,
         }
@@ -106,14 +109,14 @@ impl Int {
 
     /// All that is known of it, as numbers: its value or remainder, the modulus, and the size; see [`Int::from_parts`].
     #[must_use]
-    pub fn parts(self) -> (i64, u32, u8) {
+    pub fn parts(self) -> (i64, u64, u8) {
         (self.low, self.modulus, self.size)
     }
 
     /// An integer of which this is known: it is `low` modulo `modulus`, which is 0 if it is `low` itself, and if it is not known, less than 2 to
     /// the power of `size`. Nothing but to be compared with others can be done with one that was not made of the numbers of another one.
     #[must_use]
-    pub fn from_parts(low: i64, modulus: u32, size: u8) -> Self {
+    pub fn from_parts(low: i64, modulus: u64, size: u8) -> Self {
         Self { low, modulus, size }
     }
 
@@ -159,7 +162,7 @@ impl Int {
     pub fn may_equal(self, other: Self) -> bool {
         match gcd(self.modulus, other.modulus) {
             0 => self.low == other.low,
-            common => (self.low.wrapping_sub(other.low)) % i64::from(common) == 0,
+            common => (self.low.wrapping_sub(other.low)) % common.cast_signed() == 0,
         }
     }
 
@@ -173,7 +176,7 @@ impl Int {
     }
 }
 
-fn gcd(a: u32, b: u32) -> u32 {
+fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
@@ -241,7 +244,7 @@ fn divide(width: u8, a: Int, b: Int) -> Int {
         return exactly_unsigned(width, a, b, u64::checked_div);
     }
     match divisor(a, b) {
-        Some(by) => Int::modulo(a.low / i64::from(by), a.modulus / by, a.size),
+        Some(by) => Int::modulo(a.low / by.cast_signed(), a.modulus / by, a.size),
         None => UNKNOWN,
     }
 }
@@ -251,7 +254,7 @@ fn remainder(width: u8, a: Int, b: Int) -> Int {
         return exactly_unsigned(width, a, b, u64::checked_rem);
     }
     match divisor(a, b) {
-        Some(by) => Int::exact(a.low % i64::from(by)),
+        Some(by) => Int::exact(a.low % by.cast_signed()),
         None => UNKNOWN,
     }
 }
@@ -277,8 +280,8 @@ fn fit(size: u8, width: u8) -> u8 {
 }
 
 /// `by`, if what is known of `a` says what remainder it leaves.
-fn divisor(a: Int, by: Int) -> Option<u32> {
-    let by = u32::try_from(by.value()?).ok()?;
+fn divisor(a: Int, by: Int) -> Option<u64> {
+    let by = u64::try_from(by.value()?).ok()?;
     a.modulus.is_multiple_of(by).then_some(by)
 }
 
@@ -288,11 +291,10 @@ fn multiply(width: u8, a: Int, b: Int) -> Int {
         (Some(x), Some(y)) => Int::exact(wrap(x.wrapping_mul(y), width)),
         (Some(0), None) => Int::exact(0),
         (Some(x), None) => {
-            let factor = u32::try_from(x.unsigned_abs()).ok();
             // It is known modulo more by as much.
-            let modulus = factor.and_then(|factor| other.modulus.checked_mul(factor));
+            let modulus = other.modulus.checked_mul(x.unsigned_abs());
             let size = fit(known.size().saturating_add(other.size()), width);
-            match modulus.filter(|modulus| *modulus < 1 << 31) {
+            match modulus.filter(|modulus| *modulus < MOST_MODULUS) {
                 Some(modulus) => Int::modulo(x.wrapping_mul(other.low), modulus, size),
                 None => UNKNOWN,
             }
@@ -349,7 +351,7 @@ mod tests {
     /// What is known of a result holds for all numbers of which as much is known.
     #[test]
     fn remainders_are_those_of_all_numbers() {
-        let numbers = [0, 1, 2, 3, 5, 8, 12, 29, 1 << 20, -1, -6];
+        let numbers = [0, 1, 2, 3, 5, 8, 12, 29, 1 << 20, 1 << 40, 1 << 61, -1, -6];
         for operation in OPERATIONS {
             for (x, y) in numbers.iter().flat_map(|x| numbers.map(|y| (*x, y))) {
                 let exact = |x, y| operation.compute(64, [Int::exact(x), Int::exact(y), UNKNOWN]);
@@ -366,11 +368,12 @@ mod tests {
                         check(known, x.wrapping_add(more << bits));
                     }
                 }
-                for modulus in [1, 3, 6, 10, 12].into_iter().filter(|_| x >= 0) {
+                let is_iteration = (0..1 << 44).contains(&x);
+                for modulus in [1, 3, 6, 10, 12].into_iter().filter(|_| is_iteration) {
                     let iterations = Int::iterations(x, modulus);
                     let known = operation.compute(64, [iterations, Int::exact(y), UNKNOWN]);
                     for more in [0, 1, 3, 1 << 40] {
-                        check(known, x + more * i64::from(modulus));
+                        check(known, x + more * modulus.cast_signed());
                     }
                 }
             }
@@ -392,6 +395,19 @@ mod tests {
         assert_eq!(parity(4, Int::iterations(9, 4)), None);
         assert_eq!(parity(3, Int::iterations(7, 6)), Some(1), "phase 4 or 10");
         assert_eq!(parity(3, Int::low_bits(7, 3)), None, "it may wrap around");
+    }
+
+    /// The variable of a loop of this step, divided by it.
+    #[test]
+    fn iterations_are_known_from_large_multiples() {
+        for step in [1 << 30, 3 << 30, 1 << 54] {
+            let step = Int::exact(step);
+            let variable = Operation::Mul.compute(64, [Int::iterations(5, 4), step, UNKNOWN]);
+            let iteration = Operation::DivU.compute(64, [variable, step, UNKNOWN]);
+            let parity = Operation::RemU.compute(64, [iteration, Int::exact(2), UNKNOWN]);
+            let known = step.least().is_power_of_two();
+            assert_eq!(parity.value(), known.then_some(1), "{step:?}: others wrap around");
+        }
     }
 
     #[test]

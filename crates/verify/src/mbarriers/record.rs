@@ -101,7 +101,7 @@ pub struct RecordedInt {
     /// Its value, if the modulus is 0; otherwise its remainder.
     pub value: i64,
     /// The modulus, or 0.
-    pub modulus: u32,
+    pub modulus: u64,
     /// If it is not known: it is not negative and less than this power of two; 64 says nothing.
     pub size: u8,
 }

@@ -355,7 +355,7 @@ impl Taken<'_> {
             Some(Bound::Is(Operand::Const(value))) => Int::exact(value),
             Some(Bound::Is(Operand::Var(from))) => self.before(from),
             Some(Bound::Next(counter)) => self.before(counter).next_iteration(),
-            Some(Bound::First(modulus)) => Int::iterations(0, modulus),
+            Some(Bound::First(modulus)) => Int::iterations(0, u64::from(modulus)),
             Some(Bound::Unknown) => UNKNOWN,
         }
     }

@@ -209,7 +209,7 @@ pub fn check_loads<'c>(index: &Index<'c>) -> Result<(), Unreadable<'c>> {
     Ok(())
 }
 
-/// Checks a ring by the first of `attempts` that succeeds.
+/// Checks a ring by the first of `attempts` that succeeds. If none does, the last one, which told most apart, says why.
 fn search<'c>(task: &Task<'_, 'c>, attempts: &[Iterations]) -> Result<Proof<'c>, Failure<'c>> {
     let mut failure = None;
     for &iterations in attempts {
@@ -224,7 +224,7 @@ fn search<'c>(task: &Task<'_, 'c>, attempts: &[Iterations]) -> Result<Proof<'c>,
             }
             Err(Refusal { instr, fault }) => {
                 let op = instr.and_then(|instr| reading.origins.get(instr)).copied();
-                failure.get_or_insert(Failure {
+                failure = Some(Failure {
                     op: op.unwrap_or(task.create),
                     what: fault.to_string(),
                     is_limit: fault == Fault::TooMany,

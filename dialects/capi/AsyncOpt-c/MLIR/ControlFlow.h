@@ -70,6 +70,10 @@ MLIR_CAPI_EXPORTED AsyncOptSimpleFlow asyncOptGetSimpleFlow(MlirOperation op);
 /// operation that does something unknown with its regions.
 MLIR_CAPI_EXPORTED bool asyncOptBlockMayRepeat(MlirBlock block);
 
+/// Returns true if `op` is an scf.for of constant bounds and step whose
+/// variable wraps around after its last value; how often it runs is not known.
+MLIR_CAPI_EXPORTED bool asyncOptWrapsAround(MlirOperation op);
+
 /// Returns true if it is known how often the only region of `op`, a loop, is
 /// run, and sets `trip` to it.
 MLIR_CAPI_EXPORTED bool asyncOptConstantTripCount(MlirOperation op,

@@ -111,9 +111,9 @@ MLIR_CAPI_EXPORTED bool asyncOptForEachConstantNumber(MlirAttribute attribute,
 MLIR_CAPI_EXPORTED bool asyncOptValueGetConstantInt(MlirValue v,
                                                     int64_t *value);
 
-/// The state to print `op`, which uses no value from outside of it, in full, in
-/// its custom assembly format and without locations, whatever the command line
-/// says about printing.
+/// The state to print `op`, which uses no value from outside of it, in full and
+/// without locations, whatever the command line says about printing; in the
+/// custom assembly format, unless that can't be parsed.
 MLIR_CAPI_EXPORTED MlirAsmState asyncOptAsmStateCreate(MlirOperation op);
 
 #ifdef __cplusplus
