@@ -24,6 +24,9 @@ const TRIALS: usize = 16;
 /// Less code than this is checked sooner than a thread starts.
 const MANY_INSTRS: usize = 4096;
 
+/// What is known where a block begins takes as long to find as so many instructions.
+const INSTRS_OF_BLOCK: usize = 4;
+
 /// The check of a function's groups.
 pub(crate) struct AwaitCheck<'a, 'c> {
     /// The function, which has its tokens and awaits still.
@@ -79,7 +82,8 @@ impl<'c> AwaitCheck<'_, 'c> {
     fn is_long(&self, code: &Code) -> bool {
         // Loops of constant trip count are judged by recursion, for which the stack of a thread may be too small.
         let is_flat = code.trips.is_empty();
-        is_flat && code.instrs.len() >= MANY_INSTRS && self.file.is_empty() && may_use_threads(self.function)
+        let instrs = code.instrs.len() + INSTRS_OF_BLOCK * code.blocks.len();
+        is_flat && instrs >= MANY_INSTRS && self.file.is_empty() && may_use_threads(self.function)
     }
 
     /// Judges, then writes the certificate; returns the places of superfluous waits.
