@@ -141,8 +141,8 @@ class Tool:
         return text, usage
 
     def measure(self, program, *options):
-        """Returns the seconds in the passes that count, the peak memory in MB, and the seconds in the first and in the last of them and in the
-        check of what the first wrote."""
+        """Returns the seconds in the passes that count, the peak memory in MB, the seconds in the last of them, and the check of what the first
+        wrote as a share of the rest of its time."""
         text, usage = self.run([program, self.pipeline, "--mlir-timing", *options, "-o", os.devnull])
         timers = list(wall_times(text))
         names = [name for name, _ in timers]
@@ -150,8 +150,9 @@ class Tool:
         if missing:
             raise Failure(f"{self.name} says nothing of {missing[0]}:\n{text[:2000]}")
         seconds = [timers[names.index(name)][1] for name in self.passes]
-        below, checked = (timers + [("", 0)])[names.index(self.passes[0]) + 1]
-        return sum(seconds), usage.ru_maxrss / 1024, seconds[0], seconds[-1], checked if below == CHECK else 0
+        below, check = (timers + [("", 0)])[names.index(self.passes[0]) + 1]
+        share = check / (seconds[0] - check) if below == CHECK else 0
+        return sum(seconds), usage.ru_maxrss / 1024, seconds[-1], share
 
     def check(self, program, copies):
         """Checks that the passes that count leave nothing to do."""
@@ -223,8 +224,8 @@ def measure_shape(pair, shape, sizes, repetitions, folder):
         seconds = [middle(run[0] for run in side) for side in (ours, theirs)]
         ratio = seconds[0] / seconds[1]
         memory = [statistics.median(run[1] for run in side) for side in (ours, theirs)]
-        lowering = middle(run[3] for run in ours)
-        check = 100 * middle(run[4] / (run[2] - run[4]) for run in ours)
+        lowering = middle(run[2] for run in ours)
+        check = 100 * middle(run[3] for run in ours)
         rows.append((size, *seconds, ratio, *memory, lowering, check, times))
         note = f"{shape}, {size} copies: {seconds[0]:.3f} s to {seconds[1]:.3f} s, ratio {ratio:.2f}"
         print(note, file=sys.stderr, flush=True)

@@ -196,16 +196,17 @@ struct OpsToLower<'c> {
 /// What is wrong with an operation in token form.
 const HAS_TOKEN: &str = "has a token, and the hardware has no tokens";
 
-/// Checks the condition: what is in `gpux` is in counted form, and device code has no tokens.
+/// Returns true if an operation in `scope` has regions.
 fn has_control_flow(scope: Op<'_>) -> bool {
-    let ops = scope.self_and_nested().into_iter().skip(1);
-    ops.into_iter().any(|op| op.num_regions() > 0)
+    let blocks = scope.region(0).blocks().into_iter();
+    blocks.flat_map(Block::ops).any(|op| op.num_regions() > 0)
 }
 
+/// Checks the condition: what is in `gpux` is in counted form, and device code has no tokens.
 fn check_counted<'c>(root: Op<'c>) -> Result<OpsToLower<'c>, PassError<'c>> {
     let run_before = "run --gpux-tokens-to-groups before --gpux-to-nvvm";
     let mut found = OpsToLower::default();
-    let mut in_async = Vec::new();
+    let (mut in_async, mut scopes) = (Vec::new(), Vec::new());
     for op in root.self_and_nested() {
         found.has_descriptors |= wgmma::defines_descriptor(op);
         if op.is(gpu::FUNC) {
@@ -233,12 +234,7 @@ fn check_counted<'c>(root: Op<'c>) -> Result<OpsToLower<'c>, PassError<'c>> {
             gpux::COPY | gpux::COMMIT_GROUP | gpux::TMA_STORE | gpux::BULK_STORE | gpux::WGMMA => {
                 return Err(PassError::new(op, HAS_TOKEN).note(op, run_before));
             }
-            // Upstream makes blocks of what is in there, and a scope has one.
-            memref::ALLOCA_SCOPE if has_control_flow(op) => {
-                let message = "has control flow inside, and no lowering to NVVM";
-                let help = "run --canonicalize first: it moves allocations out of the scope, which then goes";
-                return Err(PassError::new(op, message).note(op, help));
-            }
+            memref::ALLOCA_SCOPE if has_control_flow(op) => scopes.push(op),
             gpu::FUNC | func::FUNC
                 if op.is(gpu::FUNC) || op.parent().is_some_and(|outer| outer.is(gpu::MODULE)) =>
             {
@@ -257,12 +253,20 @@ fn check_counted<'c>(root: Op<'c>) -> Result<OpsToLower<'c>, PassError<'c>> {
             _ => {}
         }
     }
-    if in_async.is_empty() {
+    if in_async.is_empty() && scopes.is_empty() {
         return Ok(found);
     }
     let device: FxHashSet<Op> = device_code(root).into_iter().collect();
+    let is_in_device =
+        |op: &Op<'c>| device.contains(op) || op.ancestors().any(|outer| device.contains(&outer));
+    // Upstream makes blocks of what is in a scope, which has one.
+    if let Some(scope) = scopes.into_iter().find(is_in_device) {
+        let message = "has control flow inside, and no lowering to NVVM";
+        let help = "run --canonicalize first: it moves allocations out of the scope, which then goes";
+        return Err(PassError::new(scope, message).note(scope, help));
+    }
     for op in in_async {
-        if device.contains(&op) || op.ancestors().any(|outer| device.contains(&outer)) {
+        if is_in_device(&op) {
             let what_to_do = match op.name() {
                 async_::FUNC | async_::CALL if has_upstream_async(op) => {
                     "make it a func.func that takes or returns tokens, and run --gpux-inline-calls first"

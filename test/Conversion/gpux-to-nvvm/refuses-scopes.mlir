@@ -1,4 +1,4 @@
-// Of what is in a scope of allocations, upstream makes blocks, of which a scope has one.
+// Of what is in a scope of allocations, upstream makes blocks, of which a scope has one. That of host code is left as it is.
 //
 // RUN: async-opt %s --gpux-to-nvvm --verify-diagnostics
 // RUN: async-opt %s --canonicalize --gpux-lower-to-nvvm=format=llvm | FileCheck %s
@@ -23,4 +23,14 @@ gpu.module @scope {
     }
     gpu.return
   }
+}
+
+func.func @host(%out: memref<16xf32>, %p: i1, %v: f32) {
+  %c0 = arith.constant 0 : index
+  memref.alloca_scope {
+    scf.if %p {
+      memref.store %v, %out[%c0] : memref<16xf32>
+    }
+  }
+  return
 }
